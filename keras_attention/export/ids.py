@@ -1,6 +1,8 @@
 """Trace a search from ids to ids in one TensorFlow graph."""
 
+import contextlib
 import re
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
 from typing import Any
@@ -115,6 +117,7 @@ def trace_ids(
     model: Seq2Seq,
     search: AbstractSearch,
     outputs: Collection[str] | None = as_numbers(OUTPUTS),
+    contexts: Sequence[Callable] = (exportable_recurrence,),
 ) -> tf.types.experimental.PolymorphicFunction:
     """Trace a search from the inputs of `input_specs` to hypotheses.
 
@@ -124,10 +127,12 @@ def trace_ids(
         outputs: Which of `tokens (B, N, T')`, `scores (B, N)`, `token_scores
             (B, N, T')` and `attention (B, N, T', T)` to return; `None` for all
             that the model has. Defaults to `("tokens", "scores")`.
+        contexts: Functions from the model to the context managers that it is
+            traced in, outermost first. Defaults to a context in which
+            recurrent layers run in a loop that all formats support.
 
     Returns:
-        A `tf.function` that is traced once, for all sizes. Its recurrent
-        layers run in a loop that all formats support.
+        A `tf.function` that is traced once, for all sizes.
 
     Raises:
         ValueError: If a recurrent layer cannot be exported, if the search
@@ -160,7 +165,11 @@ def trace_ids(
         return {name: x[:rows] for name, x in given.items()}
 
     function = tf.function(translate_ids, inputs, autograph=False)
-    with portable(model), exportable_recurrence(model), portable_program():
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(portable(model))
+        for context in contexts:
+            stack.enter_context(context(model))
+        stack.enter_context(portable_program())
         function.get_concrete_function()
     check_deterministic(function, f"search={type(search).__name__}")
     return function

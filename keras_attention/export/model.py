@@ -27,6 +27,7 @@ from keras_attention.export.onnx import QUANTIZATIONS as ONNX_QUANTIZATIONS
 from keras_attention.export.onnx import function_to_onnx
 from keras_attention.export.onnx import run_onnx
 from keras_attention.export.onnx import write_sealed
+from keras_attention.export.onnx_recurrence import onnx_recurrence
 from keras_attention.export.portable import blamed_layer
 from keras_attention.export.portable import check_exportable
 from keras_attention.export.portable import portable
@@ -268,7 +269,7 @@ RUNTIMES = {
         suffix=".onnx",
         check_installed=lambda: require("tf2onnx", "onnx", ASKED),
         quantizations=ONNX_QUANTIZATIONS,
-        contexts=(exportable_steps, _without_model),
+        contexts=(exportable_steps, onnx_recurrence, _without_model),
         replaced=lambda path: replaced_file(path, ".onnx"),
         write=_write_onnx,
         run=run_onnx,

@@ -20,7 +20,14 @@ from keras_attention.export.ids import SIGNATURE
 from keras_attention.export.ids import as_numbers
 from keras_attention.export.ids import check_ids_only
 from keras_attention.export.ids import trace_ids
+from keras_attention.export.onnx_recurrence import RECURRENCE
+from keras_attention.export.onnx_recurrence import onnx_recurrence
+from keras_attention.export.onnx_recurrence import store_in_8_bits
+from keras_attention.export.onnx_sharing import graphs_of
+from keras_attention.export.onnx_sharing import rename
+from keras_attention.export.onnx_sharing import share_equal
 from keras_attention.export.portable import quiet
+from keras_attention.export.recurrent import exportable_recurrence
 from keras_attention.extras import require
 from keras_attention.files import SEAL
 from keras_attention.files import replaced_file
@@ -124,7 +131,8 @@ def convert_to_onnx(
     Returns:
         An `onnx.ModelProto` with outputs in this order.
     """
-    function = trace_ids(model, search, outputs)
+    contexts = exportable_recurrence, onnx_recurrence
+    function = trace_ids(model, search, outputs, contexts)
     names = [*function.get_concrete_function().structured_outputs]
     return function_to_onnx(
         function,
@@ -177,6 +185,7 @@ def function_to_onnx(
     del content.graph.output[:]
     content.graph.output.extend(given)
     _name_axes(content.graph, axes)
+    share_equal(content.graph)
     if quantize is None:
         return content
     tools = require("onnxruntime.quantization", "onnx", needed_by)
@@ -184,7 +193,9 @@ def function_to_onnx(
         file = Path(folder) / "quantized.onnx"
         loops = {"EnableSubgraph": True}
         tools.quantize_dynamic(content, file, extra_options=loops)
-        return onnx.load(file)
+        content = onnx.load(file)
+    store_in_8_bits(content.graph)
+    return content
 
 
 def _name_axes(graph, axes):
@@ -213,6 +224,20 @@ def _subtract(context, node, name, operation, order):
     context.make_node("Sub", terms, outputs=node.output, name=name)
 
 
+def _choose(context, node, name, _):
+    """Write a choice as one operation, not as a sum of two products.
+
+    Those take six, and of infinity they make NaN.
+    """
+    (found,) = node.output
+    known = {
+        "dtypes": [context.get_dtype(found)],
+        "shapes": [context.get_shape(found)],
+    }
+    context.remove_node(node.name)
+    context.make_node("Where", node.input, outputs=[found], name=name, **known)
+
+
 def _hold_constants(graph, function, onnx):
     """Keep the values of tensors that a function captures."""
     taken = {
@@ -230,8 +255,13 @@ def _hold_constants(graph, function, onnx):
             graph.input.remove(x)
 
 
-# Operations of Keras' `gelu` and `celu`, which tf2onnx does not know.
-HANDLERS = {"Erfc": (_add_erfc, []), "Expm1": (_add_expm1, [])}
+HANDLERS = {
+    # Operations of Keras' `gelu` and `celu`, which tf2onnx does not know.
+    "Erfc": (_add_erfc, []),
+    "Expm1": (_add_expm1, []),
+    "SelectV2": (_choose, []),
+    **RECURRENCE,
+}
 
 
 def write_onnx(
@@ -297,7 +327,7 @@ def free_invariants(graph) -> None:
         graph: An ONNX graph. It and its nested graphs are changed in place.
     """
     for node in graph.node:
-        for inner in _graphs_of(node):
+        for inner in graphs_of(node):
             free_invariants(inner)
     read = set(_names_read(graph))
     for node in graph.node:
@@ -307,7 +337,7 @@ def free_invariants(graph) -> None:
 
 def _free(loop, read):
     """Free the variables of one loop, except those that are read after it."""
-    (body,) = _graphs_of(loop)
+    (body,) = graphs_of(loop)
     given = [x.name for x in body.output]
     outside_names = {}
     for i in reversed(range(len(loop.input) - COUNT_AND_CONDITION)):
@@ -318,20 +348,7 @@ def _free(loop, read):
             outside_names[inside] = outside
             del body.input[before], body.output[after]
             del loop.input[before], loop.output[i]
-    _rename(body, outside_names)
-
-
-def _rename(graph, names):
-    """Rename the inputs of the nodes of a graph and its nested graphs."""
-    for node in graph.node:
-        for i, name in enumerate(node.input):
-            node.input[i] = names.get(name, name)
-        for inner in _graphs_of(node):
-            _rename(inner, names)
-
-
-def _graphs_of(node) -> list:
-    return [x.g for x in node.attribute if x.HasField("g")]
+    rename(body, outside_names)
 
 
 def _names_read(graph) -> Iterator[str]:
@@ -339,7 +356,7 @@ def _names_read(graph) -> Iterator[str]:
     yield from (x.name for x in graph.output)
     for node in graph.node:
         yield from node.input
-        for inner in _graphs_of(node):
+        for inner in graphs_of(node):
             yield from _names_read(inner)
 
 

@@ -70,6 +70,7 @@ def extend_beams(
             weights.
     """
     log_probs, _, weights = found
+    alive = ops.expand_dims(beams.alive, -1)
     coverage = _cover(beams, weights, coverage_penalty)
     ids, sums = _extend(search, beams, widen(log_probs), prefix)
     scores = sums
@@ -81,8 +82,8 @@ def extend_beams(
         term = coverage_scores(coverage, memory_mask, coverage_penalty)
         scores = scores + ops.cast(term, scores.dtype)[..., None]
     exists = ops.greater(sums, -math.inf)
-    ended = ops.where(exists, beams.scores[..., None], -math.inf)
-    scores = choose(beams.alive[..., None], scores, ended)
+    ended = ops.where(exists, ops.expand_dims(beams.scores, -1), -math.inf)
+    scores = choose(alive, scores, ended)
     scores = ops.where(exists, scores, -math.inf)
     return Candidates(ids, sums, scores, coverage)
 
@@ -95,8 +96,8 @@ def _extend(search, beams, log_probs, prefix):
     ids, gains = force(prefix, beams.position, log_probs, ids, gains)
     first = ops.equal(ops.arange(count, dtype="int32"), 0)
     itself = ops.cast(ops.where(first, 0.0, -math.inf), gains.dtype)
-    gains = choose(beams.alive[..., None], gains, itself)
-    return ids, beams.sums[..., None] + gains
+    gains = choose(ops.expand_dims(beams.alive, -1), gains, itself)
+    return ids, ops.expand_dims(beams.sums, -1) + gains
 
 
 def _cover(beams, weights, penalty):

@@ -126,7 +126,7 @@ def select_beams(
     """
     log_probs, state, weights = found
     count, size = candidates.ids.shape[-1], search.beam_size
-    rows = ops.arange(ops.shape(best)[0], dtype="int32")[:, None]
+    rows = ops.expand_dims(ops.arange(ops.shape(best)[0], dtype="int32"), 1)
     chosen = best + size * count * rows  # of all candidates of all rows
     parents = best // count
     places = parents + size * rows
@@ -150,7 +150,7 @@ def select_beams(
     )
     gains = ops.where(was_alive, gains, ops.zeros_like(gains))
     if weights is not None:
-        alive = beams.alive[..., None]
+        alive = ops.expand_dims(beams.alive, -1)
         weights = ops.where(alive, weights, ops.zeros_like(weights))
         weights = put(beams.weights, follow(weights))
     return Beams(

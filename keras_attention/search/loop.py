@@ -1,6 +1,5 @@
 """A loop over any structure, and how its buffers are written."""
 
-import math
 from collections.abc import Callable
 
 from keras import ops
@@ -81,8 +80,7 @@ def write(buffer, position, value, length: int):
 def choose(mask, x, y):
     """Choose between log probabilities, which may be `-inf`.
 
-    This replaces `ops.where`, because the ONNX converter turns that into a sum
-    of two products, and 0 times infinity is NaN, unless `-inf` is a constant.
+    As `ops.where` does, of what is as wide.
 
     Args:
         mask: Boolean tensor that broadcasts to the others.
@@ -92,6 +90,4 @@ def choose(mask, x, y):
     Returns:
         A tensor of the shape that all three broadcast to.
     """
-    x, y = ops.where(mask, x, -math.inf), ops.where(mask, -math.inf, y)
-    # Not `maximum`, which takes float64 through float32 on torch.
-    return ops.max(ops.stack([x, y]), axis=0, initial=-math.inf)
+    return ops.where(mask, x, y)

@@ -87,7 +87,8 @@ def _grow(path, search, take, step, prefix):
     scores = ops.add(path.scores, gains)
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
     if weights is not None:
-        weights = ops.where(alive[..., None], weights, ops.zeros_like(weights))
+        real = ops.expand_dims(alive, -1)
+        weights = ops.where(real, weights, ops.zeros_like(weights))
         weights = write(path.weights, position, weights, length)
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
