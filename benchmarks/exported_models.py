@@ -7,7 +7,13 @@ and quantization, as what `Model.export` of Keras writes, and by `predict`. All
 are timed alternately. Files of the captioner have the search inside:
 `Translator.export` writes them, and `translator(images)` and the scores of its
 captions are what they are compared with. It prints the rows of the table in the
-guide to exports, and needs the extras `litert` and `onnx`.
+guide to exports, and needs the extras `litert` and `onnx`. The speller has the
+sizes of the shipped pronouncer, and writes 8 tokens by 3 beams.
+
+    python benchmarks/exported_models.py --only speller --keep FOLDER
+    python benchmarks/exported_models.py --only speller --before FOLDER --cpu
+
+compares ONNX files with those that another version of this package has written.
 """
 
 import argparse
@@ -94,12 +100,38 @@ def captioner() -> ka.Translator:
     return ka.Translator(model, None, tokenizer, ka.GreedySearch(12))
 
 
+def speller() -> ka.Translator:
+    """A model of the sizes of the shipped pronouncer, with random weights."""
+    letters, sounds = (
+        ka.SymbolTokenizer([f"{side}{i}" for i in range(size)])
+        for side, size in (("letter", 28), ("sound", 69))
+    )
+    cell = ka.AttentionDecoderCell(
+        layers.LSTMCell(480),
+        ka.BahdanauAttention(240),
+        attention_layer_size=240,
+    )
+    model = ka.Seq2Seq(
+        source_vocabulary_size=letters.vocabulary_size,
+        target_vocabulary_size=sounds.vocabulary_size,
+        embedding_dim=240,
+        encoder=ka.RecurrentEncoder(240),
+        bridge=ka.StateBridge(),
+        decoder=ka.AttentionDecoder(cell),
+        tie_embeddings=True,
+    )
+    model.build(((None, None), (None, None)))
+    search = ka.BeamSearch(3, max_length=8, min_length=8)
+    return ka.Translator(model, letters, sounds, search)
+
+
 MODELS = {
     "classifier, LSTM": lambda: classifier(layers.LSTM),
     "classifier, GRU": lambda: classifier(layers.GRU),
     "classifier, self-attention": self_attention,
     "forecaster": forecaster,
     "captioner": captioner,
+    "speller": speller,
 }
 SIGNATURES = "serving_default", "translate_ids", "translate_source"
 
@@ -141,14 +173,16 @@ def size(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def milliseconds(runs: dict, x: np.ndarray, count: int) -> dict[str, float]:
+def milliseconds(
+    runs: dict, x: np.ndarray, count: int, clock: Callable
+) -> dict[str, float]:
     """Time functions, each time in another order: the median of each."""
     times, draw = {name: [] for name in runs}, np.random.default_rng(0)
     for _ in range(count):
         for name in draw.permutation(list(runs)):
-            began = time.perf_counter()
+            began = clock()
             runs[name](x)
-            times[name].append(1000 * (time.perf_counter() - began))
+            times[name].append(1000 * (clock() - began))
     return {name: float(np.median(each)) for name, each in times.items()}
 
 
@@ -160,6 +194,13 @@ def write(made, folder: Path) -> tuple[dict[str, Path], dict, np.ndarray]:
         one request takes.
     """
     draw = np.random.default_rng(0)
+    if isinstance(made, ka.Translator) and made.source_tokenizer is not None:
+        size = made.source_tokenizer.vocabulary_size
+        x = draw.integers(4, size, (1, 11)).astype("int32")
+        others = {"generate": lambda x: made.model.generate(x, made.search)[1]}
+        paths = written(made.export, folder)
+        del paths["SavedModel"]  # which takes text
+        return paths, others, x
     if isinstance(made, ka.Translator):
         x = draw.uniform(size=(1, 48, 48, 3)).astype("float32")
         others = {"translator": lambda x: made(x, return_scores=True)[1]}
@@ -195,36 +236,59 @@ def written(export: Callable, folder: Path) -> dict[str, Path]:
     return paths
 
 
-def measure(kind: str, made: keras.Model | ka.Translator, folder, count: int):
+def measure(
+    kind: str,
+    made: keras.Model | ka.Translator,
+    folder: Path,
+    before: Path | None,
+    count: int,
+    clock: Callable,
+):
     """Print the rows of one model."""
     paths, runs, x = write(made, folder)
     ((_, reference),) = runs.items()
     wanted = np.asarray(reference(x))
+    for name in ("ONNX", "ONNX int8") if before else ():
+        pattern, _ = FORMATS[name]
+        paths[f"{name} before"] = before / pattern.format("ours")
     runs |= {name: load(path) for name, path in paths.items()}
     apart = {name: np.abs(run(x) - wanted).max() for name, run in runs.items()}
-    for name, ms in milliseconds(runs, x, count).items():
+    for name, ms in milliseconds(runs, x, count, clock).items():
         path = paths.get(name)
         kilobytes = "" if path is None else f"{size(path) / 1000:,.0f}"
         row = f"{kilobytes} | {ms:.2f} | {apart[name]:.0e} |"
         print(f"| {kind} | {name} | {row}", flush=True)
 
 
-def main(runs: int, only: str = ""):
+def main(
+    runs: int,
+    only: str = "",
+    keep: Path | None = None,
+    before: Path | None = None,
+    cpu: bool = False,
+):
     """Print a table, of the models whose names have a word."""
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    keras.utils.set_random_seed(0)
+    clock = time.process_time if cpu else time.perf_counter
     print("| model | format | kB | ms | greatest difference |")
     print("| --- | --- | ---: | ---: | ---: |")
     for kind, make in MODELS.items():
         if only not in kind:
             continue
+        keras.utils.set_random_seed(0)
         with tempfile.TemporaryDirectory() as folder:
-            measure(kind, make(), Path(folder), runs)
+            folder = keep or Path(folder)
+            measure(kind, make(), folder, before, runs, clock)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--only", default="", help="models of this name")
+    parser.add_argument(
+        "--keep", type=Path, help="folder for one model's files"
+    )
+    parser.add_argument("--before", type=Path, help="folder of others to time")
+    parser.add_argument("--cpu", action="store_true", help="time of processors")
     main(**vars(parser.parse_args()))

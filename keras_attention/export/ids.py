@@ -179,7 +179,7 @@ def _infinite(scores):
     """Return scores in float32 that are `-inf` in LiteRT, too.
 
     LiteRT stores the constant `-inf` as -3.4e38, which overflows to `-inf`
-    here. In ONNX, a `where` of both would become a sum of products, and NaN.
+    here.
     """
     scores = tf.cast(scores, tf.float32)
     return scores - 10.0 * tf.nn.relu(-3e38 - scores)

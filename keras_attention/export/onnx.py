@@ -224,10 +224,11 @@ def _subtract(context, node, name, operation, order):
     context.make_node("Sub", terms, outputs=node.output, name=name)
 
 
-def _choose(context, node, name, _):
-    """Write a choice as one operation, not as a sum of two products.
+def _select(context, node, name, _):
+    """Convert `SelectV2` to one `Where`.
 
-    Those take six, and of infinity they make NaN.
+    tf2onnx adds two products, which takes six operations and gives NaN for
+    infinity.
     """
     (found,) = node.output
     known = {
@@ -259,7 +260,7 @@ HANDLERS = {
     # Operations of Keras' `gelu` and `celu`, which tf2onnx does not know.
     "Erfc": (_add_erfc, []),
     "Expm1": (_add_expm1, []),
-    "SelectV2": (_choose, []),
+    "SelectV2": (_select, []),
     **RECURRENCE,
 }
 

@@ -1,4 +1,4 @@
-"""Recurrent layers of Keras as operators of ONNX, in place of loops."""
+"""Convert recurrent layers of Keras to operators of ONNX instead of loops."""
 
 import contextlib
 import functools
@@ -17,8 +17,8 @@ from keras_attention.extras import require
 from keras_attention.layers import loops_as_keras
 from keras_attention.layers import sublayers
 
-# Stands in a graph of TensorFlow where a file has an operator. It has outputs
-# of known shapes, and is not run.
+# Takes the place of the operator in a graph of TensorFlow, which knows the
+# shapes of its outputs. It is never run.
 MARKER = "CudnnRNNV3"
 OPERATORS = {  # the places of their gates in Keras' kernels, and attributes
     layers.LSTMCell: ("LSTM", (0, 3, 1, 2), {}),
@@ -30,12 +30,12 @@ BY_NAME = {name: (gates, more) for name, gates, more in OPERATORS.values()}
 
 @contextlib.contextmanager
 def onnx_recurrence(model: layers.Layer) -> Iterator[None]:
-    """Let layers of LSTM and GRU cells be traced as one operation each.
+    """Trace each layer with an LSTM or GRU cell as one operation.
 
-    onnxruntime runs an operator of ONNX much faster than a loop. What is traced
-    inside of the block can be converted to ONNX alone. Layers whose cells ONNX
-    does not have, such as those with other activations, stay as they are.
-    Numbers are those of Keras, for masks of any kind.
+    onnxruntime runs an operator of ONNX much faster than a loop. A function
+    that is traced inside the block can only be converted to ONNX. Layers whose
+    cells ONNX lacks, for example because of their activations, do not change.
+    The results are those of Keras, for any mask.
 
     Args:
         model: The model.
@@ -119,7 +119,7 @@ def _take(x, places):
 
 
 def _places(mask, rows, layer):
-    """Say where an operator, which reads the first steps of a row, finds them.
+    """Compute indices that move unmasked steps to the front, and back.
 
     Args:
         mask: Booleans `(B, T)`, in the order in which steps are run.
@@ -127,9 +127,9 @@ def _places(mask, rows, layer):
         layer: The recurrent layer.
 
     Returns:
-        Numbers of steps `(rows,)`; which of the `B * T` vectors of the
-        sequence is read, `(T, rows)`; and which of the `T * rows` of the
-        outputs is written, `(B, T)`.
+        The number of unmasked steps `(rows,)`; indices `(T, rows)` of the `B T`
+        vectors of the sequence, for the operator; and indices `(B, T)` of the
+        `T rows` vectors that it returns.
     """
     batch, steps = tf.unstack(tf.shape(mask))
     times, row = tf.range(steps), tf.range(batch)[:, None]
@@ -148,7 +148,7 @@ def _places(mask, rows, layer):
 
 
 def _operate(cell, x, states, counts):
-    """Mark an operator of ONNX: outputs `(T, B, U)`, and states `(B, U)`."""
+    """Add the marker: return outputs `(T, B, U)` and states `(B, U)`."""
     name, gates, _ = OPERATORS[type(cell)]
     with tf.init_scope():  # outside of the graph, where they have values
         kernels = _kernels(cell, len(gates))
@@ -210,10 +210,10 @@ RECURRENCE = {MARKER: (_write_operator, [])}
 
 
 def store_in_8_bits(graph: Any) -> None:
-    """Store the kernels of operators in 8 bits, which onnxruntime spreads.
+    """Store the float32 kernels of recurrent operators in 8 bits.
 
-    It multiplies them by their scales once, when it loads a file: it has no
-    operator of GRU cells that computes with fewer bits.
+    onnxruntime has no GRU operator that computes with integers. It multiplies
+    the kernels by their scales once, when it loads the file.
 
     Args:
         graph: A graph of ONNX, changed in place.
@@ -234,7 +234,7 @@ def store_in_8_bits(graph: Any) -> None:
 
 
 def _spread(graph, kernel):
-    """Put 8 bits in place of a kernel; return nodes that give it again."""
+    """Replace a kernel by 8 bits; return the nodes that restore it."""
     onnx = require("onnx", "onnx", "store_in_8_bits")
     value, name = onnx.numpy_helper.to_array(kernel), kernel.name
     scale = np.abs(value).max(axis=-1, keepdims=True) / 127

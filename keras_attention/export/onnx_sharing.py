@@ -1,18 +1,18 @@
-"""Equal operations of a graph of ONNX, computed once."""
+"""Merge equal operations of a graph of ONNX."""
 
 from typing import Any
 
 
 def share_equal(graph: Any) -> None:
-    """Compute what several nodes of a graph compute alike once.
+    """Merge equal constants and equal nodes of a graph.
 
-    tf2onnx writes constants, and changes of type and shape, anew wherever they
-    are read. onnxruntime takes a microsecond for each, however small, and in a
-    loop at every step.
+    tf2onnx repeats constants, casts, and reshapes for each operation that uses
+    them. onnxruntime needs about a microsecond for each node, however small,
+    and inside a loop at every step.
 
     Args:
         graph: A graph of ONNX whose nodes draw no random numbers. It is
-            changed in place, and so are the graphs inside of it.
+            changed in place, as are the graphs inside it.
     """
     kept, known, names = [], {}, {}
     given = {x.name for x in graph.output}
@@ -23,12 +23,13 @@ def share_equal(graph: Any) -> None:
             names[x.name] = values[key]
     for node in graph.node:
         node.input[:] = [names.get(x, x) for x in node.input]
-        key = _computed(node)
-        before = known.setdefault(key, node.output)
-        if key is None or before is node.output or given & {*node.output}:
-            kept.append(node)
-        else:
-            names.update(zip(node.output, before, strict=True))
+        key, outputs = _key(node), [*node.output]
+        if key in known and not given & {*outputs}:
+            names.update(zip(outputs, known[key], strict=True))
+            continue
+        kept.append(node)
+        if key is not None:
+            known[key] = outputs
     values = [x for x in graph.initializer if x.name not in names]
     del graph.node[:], graph.initializer[:]
     graph.node.extend(kept)
@@ -47,8 +48,8 @@ def _content(tensor):
     return copy.SerializeToString(deterministic=True)
 
 
-def _computed(node):
-    """Return what a node computes, equal if it is the same, or `None`."""
+def _key(node):
+    """Return a key that is equal for equal nodes; `None` for loops."""
     if graphs_of(node):
         return None
     attributes = sorted(
@@ -61,7 +62,7 @@ def _computed(node):
 
 
 def rename(graph: Any, names: dict[str, str]) -> None:
-    """Rename what the nodes of a graph read, and those of graphs inside.
+    """Rename the inputs of nodes, also in the graphs inside them.
 
     Args:
         graph: A graph of ONNX, changed in place.

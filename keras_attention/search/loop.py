@@ -80,8 +80,6 @@ def write(buffer, position, value, length: int):
 def choose(mask, x, y):
     """Choose between log probabilities, which may be `-inf`.
 
-    As `ops.where` does, of what is as wide.
-
     Args:
         mask: Boolean tensor that broadcasts to the others.
         x: Float tensor, used where the mask is `True`.
