@@ -131,7 +131,7 @@ def test_texts_are_no_ids():
     model, texts = small_model(), np.full((3, 4), "a")
     with pytest.raises(ValueError, match=r"source ids .* Received: strings"):
         model.generate(texts)
-    with pytest.raises(ValueError, match=r"target ids .* Received: texts"):
+    with pytest.raises(ValueError, match=r"target ids .* Received: strings"):
         model.score(SOURCE, texts)
 
 
