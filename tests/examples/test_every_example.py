@@ -8,7 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 RUN = [*FOLDER.glob("*.py")]  # what others import is in `helpers`
 DRAW = [path for path in RUN if "--output" in path.read_text()]
 TAIL = """
@@ -62,11 +61,6 @@ def test_no_file_of_the_project_is_where_an_example_writes(path):
 def test_outputs_are_not_tracked():
     ignored = (ROOT / ".gitignore").read_text().splitlines()
     assert "/outputs/" in ignored  # and no room of that name
-
-
-@every
-def test_the_readme_names_it(path):
-    assert path.name in README
 
 
 @every
