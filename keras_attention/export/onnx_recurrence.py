@@ -1,8 +1,6 @@
 """Convert recurrent layers of Keras to operators of ONNX instead of loops."""
 
 import contextlib
-import functools
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +11,7 @@ from keras import layers
 from keras import tree
 
 from keras_attention.export.onnx_sharing import graphs_of
+from keras_attention.export.recurrent import replaced_loop
 from keras_attention.extras import require
 from keras_attention.layers import loops_as_keras
 from keras_attention.layers import sublayers
@@ -43,21 +42,8 @@ def onnx_recurrence(model: layers.Layer) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for layer in sublayers(model):
             if loops_as_keras(layer) and _is_known(layer.cell):
-                stack.enter_context(_replaced_loop(layer))
+                stack.enter_context(replaced_loop(layer, _inner_loop))
         yield
-
-
-@contextlib.contextmanager
-def _replaced_loop(layer):
-    before = layer.inner_loop
-    layer.inner_loop = functools.partial(_inner_loop, layer)
-    try:
-        yield
-    finally:
-        if inspect.ismethod(before):  # that of its class
-            del layer.inner_loop
-        else:
-            layer.inner_loop = before
 
 
 def _is_known(cell):
@@ -89,14 +75,13 @@ def _inner_loop(layer, sequences, initial_state, mask, **_):
     outputs, after = _operate(
         layer.cell, x, [_pad(s, rows - batch, 0) for s in states], counts
     )
+    after = [s[:batch] for s in after]
     if mask is None:
         outputs = tf.transpose(outputs, (1, 0, 2))[:batch]
     else:
         outputs = _take(outputs, write)
         any_step = tf.reduce_any(mask, axis=1, keepdims=True)
-    after = [s[:batch] for s in after]
-    if mask is not None:  # onnxruntime gives 0 where there is no step
-        after = [
+        after = [  # onnxruntime gives 0 where there is no step
             tf.where(any_step, new, old)
             for new, old in zip(after, states, strict=True)
         ]

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import inspect
+from collections.abc import Callable
 from collections.abc import Iterator
 
 from keras import layers
@@ -37,10 +38,28 @@ def exportable_recurrence(model: layers.Layer) -> Iterator[None]:
         for layer in sublayers(model):
             if isinstance(layer, layers.RNN):
                 _check(layer)
-                stack.callback(delattr, layer, "inner_loop")
-                layer.inner_loop = functools.partial(_inner_loop, layer)
+                stack.enter_context(replaced_loop(layer, _inner_loop))
             _keep_all(stack, layer)
         yield
+
+
+@contextlib.contextmanager
+def replaced_loop(layer: layers.RNN, loop: Callable) -> Iterator[None]:
+    """Replace the loop of a recurrent layer; blocks can be nested.
+
+    Args:
+        layer: The layer.
+        loop: Function of the layer and of what `RNN.inner_loop` takes.
+    """
+    before = layer.inner_loop
+    layer.inner_loop = functools.partial(loop, layer)
+    try:
+        yield
+    finally:
+        if inspect.ismethod(before):  # that of its class
+            del layer.inner_loop
+        else:
+            layer.inner_loop = before
 
 
 def _keep_all(stack, layer):

@@ -25,12 +25,13 @@ class AbstractDenseLayer(keras.layers.Layer):
     keeps_order = True
 
     def __call__(self, *args, **kwargs):
-        names = list(inspect.signature(self.call).parameters)
+        parameters = inspect.signature(self.call).parameters
+        names = list(parameters)
         masks = [f"`{name}`" for name in names if name.endswith("mask")]
         real = f"Pass {' and '.join(masks)}, which is True at valid positions."
         way_out = f"{PAD} {real if masks else 'Ids of 0 are masked.'}"
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        self._check_names(given)
+        self._check_names(given, parameters.values())
         for name, value in given.items():
             for x in tensors_of(value):
                 needed_by = f"{type(self).__name__} needs tensors"
@@ -44,16 +45,12 @@ class AbstractDenseLayer(keras.layers.Layer):
         args = [given.pop(name) for name in names[: len(args)]]
         return super().__call__(*args, **given)
 
-    def _check_names(self, given):
-        parameters = [*inspect.signature(self.call).parameters.values()]
-        single = (
-            inspect.Parameter.VAR_POSITIONAL,
-            inspect.Parameter.VAR_KEYWORD,
-        )
+    def _check_names(self, given, parameters):
         needed = [
             x.name
             for x in parameters
-            if x.default is x.empty and x.kind not in single
+            if x.default is x.empty
+            and x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)
         ]
         missing = [name for name in needed if given.get(name) is None]
         if missing:

@@ -103,7 +103,7 @@ class AbstractStep:
                 value = base64.b64encode(value).decode()
             elif field.name in BULKY:
                 value = [*value]
-            if field.name in BULKY and value == held(config, field.name):
+            if field.name in BULKY and value == value_in(config, field.name):
                 continue
             found[field.name] = value
         return found
@@ -121,7 +121,7 @@ class AbstractStep:
         return value
 
 
-def held(config: dict, name: str) -> Any:
+def value_in(config: dict, name: str) -> Any:
     """Return the value of a name in the config of a tokenizer.
 
     Args:
@@ -138,7 +138,7 @@ def held(config: dict, name: str) -> Any:
     inner = itertools.chain.from_iterable(values)
     configs = (x.get("config") for x in inner if isinstance(x, dict))
     configs = (x for x in configs if isinstance(x, dict))
-    return next(filter(None, (held(x, name) for x in configs)), None)
+    return next(filter(None, (value_in(x, name) for x in configs)), None)
 
 
 @dataclass(frozen=True)

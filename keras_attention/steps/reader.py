@@ -25,8 +25,8 @@ from keras_attention.steps.primitives import Pieces
 from keras_attention.steps.primitives import Replace
 from keras_attention.steps.primitives import Split
 from keras_attention.steps.primitives import entries_of
-from keras_attention.steps.primitives import held
 from keras_attention.steps.primitives import read
+from keras_attention.steps.primitives import value_in
 from keras_attention.steps.primitives import write
 from keras_attention.steps.tags import Tags
 
@@ -219,7 +219,7 @@ def _steps_of(described, config):
         if kind is None:
             return None
         arguments = {
-            field.name: each.get(field.name, held(config, field.name))
+            field.name: each.get(field.name, value_in(config, field.name))
             for field in fields(kind)
         }
         if "model" in arguments:
