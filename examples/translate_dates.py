@@ -162,10 +162,12 @@ def read_back(folder: Path, sentences: list[str]) -> list[str]:
     answer = subprocess.run(
         [sys.executable, "-c", READER, str(folder)],
         input=json.dumps(sentences),
-        stdout=subprocess.PIPE,
+        capture_output=True,  # without what TensorFlow logs when it starts
         text=True,
-        check=True,
+        check=False,
     )
+    if answer.returncode:
+        sys.exit(answer.stderr)
     return json.loads(answer.stdout)
 
 
