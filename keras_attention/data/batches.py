@@ -129,8 +129,9 @@ class Batches:
         if rows.min() < size.pairs:  # else batches are those without a limit
             self.position.arguments += ("max_tokens", *size)
         counts = np.bincount(self.bucket, minlength=len(rows))
-        few = np.maximum(counts // size.unit * size.unit, size.unit)
-        rows = np.where(rows < size.pairs, np.minimum(rows, few), rows)
+        even = counts // -(-counts // rows)  # leaves out the fewest pairs
+        even = np.maximum(even // size.unit * size.unit, size.unit)
+        rows = np.where(rows < size.pairs, even, rows)
         self.group = np.cumsum(np.diff(rows, prepend=rows[0]) != 0)  # (K,)
         self.sizes = rows[np.unique(self.group, return_index=True)[1]]
         self.counts = np.bincount(self.group, counts).astype("int64")

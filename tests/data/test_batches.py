@@ -151,7 +151,7 @@ def test_batches_of_long_pairs_have_fewer_rows(training, tokens):
     assert len(found) == len({*found})
     if training:
         assert len(shapes) <= 8
-        assert len(counts) == len(batches.sizes)
+        assert counts == {*batches.sizes.tolist()}
     else:
         assert len(found) == PAIRS
     if tokens == 120:  # 3 rows of 40 tokens, and 7 of 17
@@ -174,6 +174,14 @@ def test_limited_batches_train_all_pairs_equally_often():
     for number, count in enumerate(batches.counts):
         counts = taken[:count, group == number].sum(axis=0)
         assert {*counts} == {count - count % batches.sizes[number]}
+
+
+@pytest.mark.parametrize(("count", "tokens"), [(32, 200), (64, 500)])
+def test_limited_batches_leave_out_few_pairs(count, tokens):
+    """At most one for each batch."""
+    batches = limited(count=count, tokens=tokens)
+    left = batches.counts % batches.sizes
+    assert (left <= batches.counts // batches.sizes).all()
 
 
 @pytest.mark.parametrize("training", [False, True])

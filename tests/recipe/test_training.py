@@ -254,7 +254,9 @@ def test_a_long_pair_makes_its_batch_smaller(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             train_translator(*files, tmp_path / "out", recipe)
     assert sorted(shapes[:2]) == [(1, 802), (64, 6)]
-    assert {rows for rows, _ in shapes[2:]} == {1, 60 // 9, 60 // 7, 60 // 5}
+    assert shapes[2:].count((1, 802)) == 1
+    assert all(rows * width <= 60 for rows, width in shapes[2:] if rows > 1)
+    assert sum(rows for rows, _ in shapes[2:]) > 60
     longest = max(map(len, read_texts(files[1], recipe)[1]))
     assert limits == [4 * (longest + 2)] * 2
 
