@@ -19,7 +19,6 @@ from typing import Any
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
-from keras_attention.checks import check_list
 from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
@@ -89,7 +88,8 @@ def _number(default, about, shown="", **range_):
 
 
 def _check_columns(name, value):
-    for x in check_list(name, value, "numbers"):
+    check_object(name, value, Sequence, "Pass a pair, such as (0, 1).")
+    for x in value:
         check_integer(name, x, 0)
 
 
