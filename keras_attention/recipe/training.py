@@ -36,6 +36,7 @@ TIE = 1e-6  # of 100: what the loss counts in the metric
 TOKENS = 256  # of each pair of a batch: longer ones make it smaller
 LONGEST = 4  # times the longest reference: what validation writes at most
 AVERAGED = 0.05  # of all steps: those whose weights are averaged
+LENGTH_PENALTY = 1.0  # without it, beams of a weak model prefer short texts
 CURVES = "curves.csv"
 
 
@@ -72,7 +73,9 @@ def train_one(
     enough = int(max(tokenizers[1].count(data.validation[1]))) * LONGEST
     limit = GreedySearch(max_length=min(longest, enough))
     greedy = Translator(model, *tokenizers, limit)
-    beams = BeamSearch(recipe.beam_size, max_length=longest)
+    beams = BeamSearch(
+        recipe.beam_size, max_length=longest, length_penalty=LENGTH_PENALTY
+    )
     translator = greedy.with_search(beams)
     work = folder.with_name(f"{folder.name}.training")
 

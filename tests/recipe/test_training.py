@@ -92,7 +92,8 @@ def test_the_folder_is_a_translator_and_says_how_it_was_made(trained):
     sources, _ = read_texts(files[1], recipe)
     assert loaded(sources) == translator(sources)
     assert isinstance(loaded.search, BeamSearch)
-    assert loaded.search.beam_size == recipe.beam_size
+    search = loaded.search.beam_size, loaded.search.length_penalty
+    assert search == (recipe.beam_size, 1.0)
     text = (folder / NOTE).read_text(encoding="utf-8")
     found = tomllib.loads(text)
     assert Recipe(**{**found, "columns": tuple(found["columns"])}) == recipe
