@@ -48,8 +48,8 @@ class ChunkwiseAttention(AbstractAttention):
         chunk: An attention layer with the alignment `"softmax"`; only its
             scores are used. It is copied in the same way.
         chunk_size: Number `w` of positions in a chunk, positive.
-        dropout: Rate at which weights are dropped in training. Defaults to
-            `0.0`.
+        dropout: Rate at which attention weights are dropped in training.
+            Defaults to `0.0`.
         seed: Integer random seed for dropout and for the noise of `monotonic`.
             Defaults to `None`, the seed of `monotonic`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.

@@ -40,8 +40,8 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
             `0.0`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
-        dropout: Rate at which weights are dropped in training. Defaults to
-            `0.0`.
+        dropout: Rate at which attention weights are dropped in training.
+            Defaults to `0.0`.
         seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.

@@ -58,8 +58,8 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
         prior_beta: Second parameter of `P`, positive. Defaults to `0.9`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
-        dropout: Rate at which weights are dropped in training. Defaults to
-            `0.0`.
+        dropout: Rate at which attention weights are dropped in training.
+            Defaults to `0.0`.
         seed: Integer random seed. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.

@@ -36,8 +36,8 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
 
     Args:
         components: Number `M` of Gaussians, positive.
-        dropout: Rate at which weights are dropped in training. Defaults to
-            `0.0`.
+        dropout: Rate at which attention weights are dropped in training.
+            Defaults to `0.0`.
         seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of the kernel. Defaults to
             `"glorot_uniform"`.

@@ -31,8 +31,8 @@ class KernelAttention(AbstractAttention):
         learn_bandwidth: Whether training may change `h`. Defaults to `True`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
-        dropout: Rate at which weights are dropped in training. Defaults to
-            `0.0`.
+        dropout: Rate at which attention weights are dropped in training.
+            Defaults to `0.0`.
         seed: Integer random seed. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 

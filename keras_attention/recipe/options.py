@@ -99,11 +99,12 @@ class Recipe:
 
     The defaults suit spelling, pronunciation and inflection: 500 to 20,000
     short texts with small vocabularies. Embeddings, each direction of the LSTM
-    encoder, and attention have `units`, and the LSTM decoder has twice as
+    encoder, and attention have `units` units, and the LSTM decoder has twice as
     many. The output layer shares the weights of the target embedding, except
     with hard attention. Training uses Adam with a cosine decay of the learning
-    rate, label smoothing of 0.1, averaged weights, and batches of 8 lengths;
-    the best epoch is kept.
+    rate, label smoothing of 0.1, exponential moving averages of the weights,
+    and batches that are padded to one of at most eight lengths. The translator
+    has the weights of the best epoch.
 
     The arguments are the options of `keras-attention train`, with `_` instead
     of `-`. If a default depends on other values, it is described below, and
@@ -111,7 +112,7 @@ class Recipe:
     """
 
     header: bool = _flag("skip the first line of each file")
-    lowercase: bool = _flag("lowercase both sides, except symbols")
+    lowercase: bool = _flag("lowercase source and target (no effect with the tokenizer symbol)")
     max_length: int | None = _number(
         None,
         "drop pairs with more tokens on a side, including start and end",
@@ -121,8 +122,8 @@ class Recipe:
     source_tokenizer: str = _choice(
         "character",
         TOKENIZER_NAMES,
-        "source tokenizer; word has at most 8,000 vocabulary entries, "
-        "sentencepiece 1,000",
+                "source tokenizer; a word vocabulary has at most 8,000 entries, a "
+        "sentencepiece vocabulary at most 1,000",
     )
     target_tokenizer: str = _choice(
         "character", TOKENIZER_NAMES, "target tokenizer"
@@ -130,8 +131,8 @@ class Recipe:
     normalization: str = _choice(
         "nfc",
         NORMALIZATIONS,
-        "Unicode normalization of the source, except symbols; nfd splits "
-        "Hangul into letters",
+        "Unicode normalization of the source (no effect with the tokenizer "
+        "symbol); nfd splits Hangul into letters",
     )
     columns: tuple[int, int] = option(
         (0, 1),
@@ -152,7 +153,7 @@ class Recipe:
     order: str = _choice(
         "luong",
         ("luong", "bahdanau"),
-        "luong attends after the decoder's step, bahdanau before it",
+                "luong attends after the decoder's recurrent step, bahdanau before it",
     )
     units: int = _number(
         128,
@@ -166,7 +167,7 @@ class Recipe:
     epochs: int | None = _number(
         None,
         "maximum number of epochs",
-        "as many as 2,000 batches need, at least 40",
+        "enough for 2,000 batches, at least 40",
     )
     patience: int | None = _number(
         None,
@@ -176,9 +177,9 @@ class Recipe:
     batch_size: int = _number(64, "maximum number of pairs per batch")
     max_tokens: int | None = _number(
         None,
-        "maximum number of source or target tokens per batch, including "
-        "padding; limits memory, because batches of long pairs have fewer "
-        "pairs",
+                "maximum number of source tokens, and of target tokens, per batch, "
+        "including padding; limits memory, because batches of long pairs "
+        "then have fewer pairs",
         "256 times the batch size",
     )
     rate: float = option(
@@ -198,12 +199,13 @@ class Recipe:
     )
     members: int = _number(
         1,
-        "train this many models with the random seeds seed, seed + 1, ..., "
+                "train this many models with the random seeds SEED, SEED + 1, ..., "
         "and save their ensemble",
     )
     distill: bool = _flag(
-        "with --members: train one more model of the same size that learns "
-        "from the ensemble, and save it instead; add --unlabeled if you can"
+                "with --members: train one more model of the same size that learns "
+        "from the ensemble, and save this model instead of the ensemble; add "
+        "--unlabeled if you can"
     )
 
     def __post_init__(self):
