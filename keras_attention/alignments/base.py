@@ -20,9 +20,10 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
 
     An alignment belongs to an attention layer: the layer builds it, sets its
     dtype, saves it, carries its state from step to step, and draws its noise
-    before the loop. A subclass defines `align`; `build`, `first_state` and
-    `draw_noise` if it needs them; and `observe` if its state depends on values.
-    Register the subclass with Keras, and pass an instance as `alignment`.
+    before the loop. A subclass defines `align`. If needed, it also defines
+    `build`, `first_state` and `draw_noise`, and, if its state depends on
+    values, `observe`. Register the subclass with Keras, and pass an instance as
+    `alignment`.
 
     Args:
         **kwargs: Keras layer arguments, such as `name`.
@@ -99,8 +100,8 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
                 that may get a weight, or `None` for all.
             state: Tuple of tensors `(B, K, ...)`, from `first_state` or the
                 previous step.
-            noise: One step of what `draw_noise` returned, `(B, K, Tv)`, or
-                `None`.
+            noise: The slice `(B, K, Tv)` for this step of what `draw_noise`
+                returned, or `None`.
             query: `(B, K, Dq)`.
             lengths: Number of valid positions of each source, `(B, 1, 1)`, in
                 the dtype of `scores`.
@@ -113,8 +114,8 @@ class AbstractAlignment(AbstractConfigured, keras.layers.Layer):
     def align_source(self, scores, mask, state, noise, query, real) -> tuple:
         """Call `align`, given which positions are valid.
 
-        Override this method if positions count from the beginning of a source,
-        because padding on the left moves that beginning.
+        Override this method if the alignment counts positions from the
+        beginning of a source, because padding on the left moves this beginning.
 
         Args:
             scores: As in `align`.

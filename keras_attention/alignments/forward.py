@@ -33,13 +33,13 @@ class ForwardAlignment(AbstractKernelLayer, AbstractAlignment):
     Before the first step, all weight is on the first valid position. Therefore,
     the first `t` steps move at most `t` positions to the right, and a target of
     `T` steps attends only to the first `T + 1` valid positions. If no position
-    can be reached, all weights are 0, in later steps as well.
+    can be reached, all weights are 0, in this step and in all later steps.
 
-    A transition agent learns when to move: `u` is the probability of moving,
-    computed from the query and the context of the previous step; it is 1/2
-    before the first step. The agent in the paper also receives the last output
-    as an input; here, only the query depends on it. The context is the one
-    before dropout.
+    A transition agent learns when to move: it computes `u`, the probability of
+    moving, from the query and the context of the previous step. In the first
+    step, `u` is 1/2. In the paper, the agent also reads the previous output of
+    the model; here, it reads this output only through the query. The agent
+    reads the context before dropout.
 
     The softmax and the division by `sum w` are computed together, as one
     softmax of `score + log(previous[j] + previous[j - 1])` over the reachable

@@ -22,7 +22,7 @@ class LocalMonotonic(AbstractAlignment):
 
     Steps `t` and positions `j` count from 0; position 0 is the first valid
     position of a source. The window has `2 window + 1` positions. If all of
-    them are padding or beyond the source, all weights are 0.
+    these positions are padding or beyond the source, all weights are 0.
 
     Args:
         window: Largest distance of a position from `t`, positive.

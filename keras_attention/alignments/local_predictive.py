@@ -27,10 +27,10 @@ class LocalPredictive(AbstractKernelLayer, AbstractAlignment):
         weights[j] = softmax(score at |j - p| <= window)[j]
             exp(-(j - p)^2 / (2 sigma^2)), sigma = window / 2
 
-    `S` is the number of valid positions of the source, and positions `j` count
-    from 0, the first of them. The gradient of `p` comes from the Gaussian,
-    which is applied after the softmax, so weights sum to less than 1. Before
-    training, `p` is near the middle of the source.
+    `S` is the number of valid positions of the source. Positions `j` count from
+    0, which is the first valid position. The gradient of `p` comes from the
+    Gaussian. Because the Gaussian is applied after the softmax, weights sum to
+    less than 1. Before training, `p` is near the middle of the source.
 
     Args:
         window: Largest distance of a position from `p`, positive.

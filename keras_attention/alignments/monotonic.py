@@ -38,25 +38,25 @@ class Monotonic(AbstractAlignment):
 
     `p[j]` is the probability of stopping at position `j`, and `arrived[j]` the
     probability of reaching it. The first step starts at the first valid
-    position. Weights sum to at most 1: the probability of not stopping at all
-    is lost, for later steps as well.
+    position. Weights sum to at most 1: the probability of not stopping at any
+    position is lost, in this step and in all later steps.
 
-    With `strict`, a step starts after the position of the last stop, so that no
-    position is attended to twice. Use it if each step has its own position,
-    such as the end of a phoneme. Scores then do not need to depend on earlier
-    weights.
+    With `strict`, a step starts after the position where the previous step
+    stopped, so that no position is attended to twice. Use `strict` if each step
+    has its own position, such as the end of a phoneme. Scores then do not need
+    to depend on earlier weights.
 
     With `stepwise`, a step stays with probability `p[j]`; otherwise it moves
     forward by exactly one position, so that no position is skipped. The
     probability that moves beyond the last valid position is lost. With `p =
     1/2`, a position is attended to for two steps on average.
 
-    The bias `r` is trained. For long sources it should start low (usually -4
+    The bias `r` is trained. For long sources, `r` should start low (usually -4
     for about 50 positions); otherwise the weights hardly move. Noise in
-    training drives `p` to 0 or 1. Therefore, a trained model has nearly the
-    same weights in the mode `"hard"`, which is for inference only, as in the
-    mode of its training. Unbounded scores, such as those of `DotAttention`,
-    train worse than those of `BahdanauAttention(normalize=True)`.
+    training drives `p` to 0 or 1. The weights in the mode `"hard"`, which is
+    for inference only, are then nearly equal to those in the mode of the
+    training. Unbounded scores, such as those of `DotAttention`, train worse
+    than those of `BahdanauAttention(normalize=True)`.
 
     Args:
         mode: `"parallel"` computes all positions at once with a cumulative
@@ -69,8 +69,8 @@ class Monotonic(AbstractAlignment):
         stepwise: Whether a step moves by at most one position, so that
             `"parallel"` and `"recursive"` give the same result. `"hard"` then
             stays if `p > 1/2`. Defaults to `False`.
-        strict: Whether a step starts one position after the last stop. Defaults
-            to `False`.
+        strict: Whether a step starts one position after the position where the
+            previous step stopped. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name`.
 
     Raises:

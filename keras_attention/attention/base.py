@@ -46,31 +46,32 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         weights = alignment(score(query, keys))
         context = weights @ values
 
-    A subclass defines `score`. If scores compare projections, it also defines
-    `project_query` and `project_keys`. If scores depend on earlier weights, it
-    sets `remembers = True`, defines `score(query, keys, history)`, and also
-    `first_history(real)` and `next_history(history, weights)`, which return one
-    tensor `(B, K, ...)`. A layer that computes its weights without scores
-    passes `alignment=None` and defines `weigh` and `first_state`.
+    A subclass defines `score`. If scores compare projections of query and keys,
+    it also defines `project_query` and `project_keys`. If scores depend on
+    earlier weights, the subclass sets `remembers = True` and defines
+    `score(query, keys, history)`, `first_history(real)` and
+    `next_history(history, weights)`. The last two methods return one tensor
+    `(B, K, ...)`. A layer that computes its weights without scores passes
+    `alignment=None` to the base class, and defines `weigh` and `first_state`.
 
     `score_margin` is the largest distance at which earlier weights can affect
-    the score of a position. It is 0 if the score depends only on query and key,
-    and `None` if the score depends on the absolute position in the source. With
-    a margin, a decoder with an `attention_window` scores only the positions
-    that it needs. With a margin of 0, a stream can score the part of the source
-    that has arrived.
+    the score of a position. Set it to 0 if the score depends only on query and
+    key, and to `None` if the score depends on the absolute position in the
+    source. With a margin, a decoder with an `attention_window` scores only the
+    positions that it needs. With a margin of 0, a stream can score the part of
+    the source that has arrived.
 
     A decoder calls `prepare` once per source, so that keys are projected only
-    once; it calls `draw_noise` before its loop and `step` at every step. The
-    beams of a search are parallel queries to the same memory.
+    once. It calls `draw_noise` once before its loop, and `step` at every step.
+    In a beam search, all beams are parallel queries to the same memory.
 
     Args:
         alignment: How scores become weights: `"softmax"`, `"sparsemax"`,
             `"entmax15"`, an alignment such as `Monotonic()`, which is copied,
-            or the config of one. Defaults to `"softmax"`.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
-            rest are scaled up. The layer returns the weights before dropout.
-            Defaults to `0.0`.
+            or the config of an alignment. Defaults to `"softmax"`.
+        dropout: Rate in `[0, 1)` at which attention weights are dropped in
+            training; the remaining weights are scaled up. The layer returns the
+            weights before dropout. Defaults to `0.0`.
         seed: Integer random seed for dropout and noise. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
@@ -85,10 +86,11 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             in when `value` carries a mask.
         attention_mask: Boolean that broadcasts to `(B, Tq, Tv)`, `True` where
             a query may attend to a position.
-        return_attention_scores: Whether to return the weights as well. A layer
-            with heads also accepts `"heads"`, which returns the weights of each
-            head.
-        training: Whether to apply dropout and noise.
+        return_attention_scores: Whether to return the attention weights as
+            well. A layer with heads also accepts `"heads"`, which returns the
+            weights of each head.
+        training: Whether to apply dropout, and the noise of alignments such as
+            `Monotonic`.
         use_causal_mask: Whether query `i` attends only to positions `j <= i`.
 
     Returns:
@@ -327,10 +329,10 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return self.aligner.reading()
 
     def check_scores_in_part(self):
-        """Raise a `ValueError` if scores need more than a part of the source.
+        """Raise a `ValueError` if scores depend on positions not yet read.
 
-        A part is enough if the score of a position depends only on the query
-        and on the key at that position.
+        A score can be computed in a stream if it depends only on the query and
+        on the key at its own position.
         """
         if self.remembers:
             reason = (
@@ -390,7 +392,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
         return self.first_state(real_positions(Memory(*memory), beams, dtype))
 
     def draw_noise(self, memory, steps: int, beams: int = 1):
-        """Draw the dropout masks and the noise for all training steps.
+        """Draw dropout masks and the alignment's noise for all training steps.
 
         Args:
             memory: What `prepare` returned.
@@ -421,11 +423,12 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             memory: What `prepare` returned.
             state: What `initial_state` or the previous step returned. Defaults
                 to `()`.
-            noise: One step of what `draw_noise` returned, or `None`. Defaults
-                to `None`.
-            one_by_one: Whether to compute scores query by query if the table of
-                all pairs would be large. This saves memory for many queries,
-                but some export formats do not support it. Defaults to `False`.
+            noise: The slice for this step of what `draw_noise` returned, or
+                `None` for no dropout and no noise. Defaults to `None`.
+            one_by_one: Whether to compute scores query by query if a tensor
+                with the scores of all pairs of query and key would be large.
+                This saves memory for many queries, but some export formats do
+                not support it. Defaults to `False`.
             attention_mask: Boolean that broadcasts to `(B, K, Tv)`, `True`
                 where a query may attend to a position. Defaults to `None`,
                 which allows all positions.

@@ -33,18 +33,21 @@ class ChunkwiseAttention(AbstractAttention):
 
     This is monotonic chunkwise attention (MoChA): `monotonic` moves to the
     right and stops at a position `k`; `chunk`, with the scores `u`, attends to
-    the `w` positions that end at `k`. If the alignment of `monotonic` is soft,
-    the weights `b` are expected values. If its mode is `"hard"`, for inference,
-    they are a softmax over one chunk, and do not depend on the source after it.
-    Chunks are cut at the edges of the source, and padding in them is ignored.
-    With a `chunk_size` of 1, the weights are those of `monotonic`.
+    the `w` positions that end at `k`. If the alignment of `monotonic` has a
+    soft mode, the weights `b` are expected values over all positions `k`. In
+    the mode `"hard"`, for inference, the weights are a softmax over one chunk,
+    and do not depend on the source after this chunk. At the edges of the
+    source, chunks are shorter; padding is ignored. With a `chunk_size` of 1,
+    the weights equal those of `monotonic`.
 
-    Both layers may keep a state: `monotonic` updates its state with `a`, and
-    `chunk` with `b`. The auxiliary loss of either is computed from `b`.
+    If the layers keep a state, `monotonic` updates its state with `a`, and
+    `chunk` updates its state with `b`. The auxiliary losses of both layers are
+    computed from `b`.
 
     Args:
-        monotonic: An attention layer with `alignment=Monotonic(...)`. It is
-            copied without its weights and computes in the dtype of this layer.
+        monotonic: An attention layer with `alignment=Monotonic(...)`. The layer
+            is copied without its weights, and computes in the dtype of this
+            layer.
         chunk: An attention layer with the alignment `"softmax"`; only its
             scores are used. It is copied in the same way.
         chunk_size: Number `w` of positions in a chunk, positive.

@@ -22,12 +22,12 @@ class CosineAttention(AbstractAttention):
         score(q, k) = beta * (q . k) / (|q| |k|)
 
     Only direction matters: multiplying a query by 10 does not change its
-    weights. Because a cosine is between -1 and 1, `beta` sets the sharpness:
-    with `beta=1` and 50 positions, even a perfect match gets a weight of at
-    most 0.13.
+    weights. Because a cosine is between -1 and 1, `beta` sets how much the
+    largest weight can differ from the others: with `beta=1` and 50 positions,
+    even a perfect match gets a weight of at most 0.13.
 
     Args:
-        beta: Initial value of the sharpness, positive. Defaults to `1.0`.
+        beta: Initial value of the factor, positive. Defaults to `1.0`.
         learn_beta: Whether training may change `beta`. Defaults to `True`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.

@@ -29,10 +29,10 @@ class CoverageAttention(AbstractKernelLayer, AbstractAttention):
 
     The coverage `c` is the attention that each position has received so far. It
     starts at zero and is kept in float32 or wider. The coverage loss penalizes
-    attending to the same positions again. A call on whole sequences adds
-    `coverage_loss` times the mean of that loss over valid queries, in training
-    and in inference. An `AttentionDecoder` with this layer in its cell does the
-    same.
+    attending to the same positions again. A call of the layer on whole
+    sequences adds this loss with `add_loss`: its mean over valid queries, times
+    `coverage_loss`, in training and in inference. An `AttentionDecoder` whose
+    cell contains this layer adds it in the same way.
 
     Args:
         units: Size of the network's hidden layer, positive.

@@ -22,9 +22,10 @@ class DotAttention(AbstractAttention):
         "sqrt": score(q, k) = q . k / sqrt(D)
         "learned": score(q, k) = g q . k
 
-    Multiplying a key by 2 doubles its score. For features of unit variance the
-    standard deviation of scores is `sqrt(D)`, 16 for 256 features, which makes
-    the softmax almost one-hot; `"sqrt"` scales it to 1.
+    Multiplying a key by 2 doubles its score. If the features have unit
+    variance, the standard deviation of the scores is `sqrt(D)`, which is 16 for
+    256 features. The softmax is then almost one-hot. `"sqrt"` scales the
+    standard deviation to 1.
 
     Args:
         scale: `None`, `"sqrt"`, or `"learned"` for a trainable factor `g` with

@@ -31,19 +31,19 @@ class DynamicConvolutionAttention(AbstractKernelLayer, AbstractAttention):
 
     Formula:
 
-        score_j = v . tanh(f_j Wf + g_j Wg + b) + log max(p_j, 1e-6)
-        f = F * a, g = G(q) * a, p = P * a, convolutions of the last weights a
-        G(q) = tanh(q Wq + bq) Vg, filters computed from the query
-        P[i] = beta-binomial(i; prior_length - 1, prior_alpha, prior_beta)
+        score_j = v . tanh(f_j Wf + g_j Wg + b) + log max(p_j, 1e-6) f = F * a,
+        g = G(q) * a, p = P * a, convolutions of previous weights a G(q) =
+        tanh(q Wq + bq) Vg, filters computed from the query P[i] =
+        beta-binomial(i; prior_length - 1, prior_alpha, prior_beta)
 
-    Scores depend on the last weights, not on the contents of the memory.
-    Therefore the layer generalizes to sequences much longer than those in
-    training. The prior `P` only moves forward, by at most `prior_length - 1`
-    positions. An untrained layer moves by the mean of `P` in each step:
-    `(prior_length - 1) alpha / (alpha + beta)`, which is 1 by default. Beyond
-    the span of `P`, scores are lower by `log 1e-6`. Before the first step, `a`
-    is 1 at the first valid position; it is 0 beyond the ends of the source.
-    Everything is computed in float32 or wider.
+    Scores depend on the weights of the previous step, not on the contents of
+    the memory. Therefore, the layer generalizes to sequences much longer than
+    those in training. The prior `P` only moves forward, by at most
+    `prior_length - 1` positions. An untrained layer moves by the mean of `P` in
+    each step: `(prior_length - 1) alpha / (alpha + beta)`, which is 1 by
+    default. Beyond the span of `P`, scores are lower by `log 1e-6`. Before the
+    first step, `a` is 1 at the first valid position; it is 0 beyond the ends of
+    the source. Everything is computed in float32 or wider.
 
     Args:
         units: Size of both hidden layers, positive.

@@ -30,9 +30,9 @@ class GaussianMixtureAttention(AbstractKernelLayer, AbstractAttention):
     Positions `u` count from 1, the first valid position of a source, and
     `kappa` starts at 0. If `W` and `b` are zero, the first step attends to the
     first position, and every further step moves by one position. Weights depend
-    on positions, not on values. They are not normalized: their sum can be any
-    nonnegative number. The logarithms are capped at 8, far above their usual
-    values, to avoid an overflow.
+    on positions, not on values. The weights are not normalized: their sum can
+    be any nonnegative number. To avoid an overflow, `log alpha`, `log beta` and
+    `log step` are capped at 8, which is far above their usual values.
 
     Args:
         components: Number `M` of Gaussians, positive.

@@ -34,25 +34,27 @@ class GraphAttention(AbstractKernelLayer):
         version 2: score[i, j] = a . LeakyReLU(h_i Wq + h_j Wk)
                    out[i] = sum_j softmax_j(score[i, j]) h_j Wk
 
-    In version 1 all nodes rank their neighbors in the same order, because `a .
-    h_i W` is the same for all `j`; in version 2 the order depends on the node.
-    The output has no bias and no activation: add them after this layer.
+    In version 1 all nodes rank their neighbors in the same order, because
+    `a . h_i W` is the same for all `j`; in version 2 the order depends on the
+    node. The output has no bias and no activation; if you need them, add them
+    after this layer.
 
-    The adjacency is not changed: a node attends to itself only if its entry on
-    the diagonal is `True`, and the output of a node without neighbors is zeros.
-    PyTorch Geometric adds self-loops by default; set `add_self_loops=True` for
-    that.
+    By default, the layer adds no edges: a node attends to itself only if
+    `adjacency[i, i]` is `True`, and the output of a node without neighbors is
+    zeros. PyTorch Geometric adds self-loops by default; to do the same, set
+    `add_self_loops=True`.
 
     Args:
         units: Size of the output of each head, positive.
         heads: Number of heads, positive. Defaults to `1`.
         version: `1` for GAT, or `2` for GATv2. Defaults to `2`.
-        concat: Whether heads are concatenated, to `heads * units`, or
-            averaged, to `units`. Defaults to `True`.
+        concat: `True` to concatenate the heads, with `heads * units` output
+            features; `False` to average them, with `units` output features.
+            Defaults to `True`.
         add_self_loops: Whether every node also attends to itself. Defaults to
             `False`.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
-            rest are scaled up. Defaults to `0.0`.
+        dropout: Rate in `[0, 1)` at which attention weights are dropped in
+            training; the remaining weights are scaled up. Defaults to `0.0`.
         seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.

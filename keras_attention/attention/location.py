@@ -25,9 +25,9 @@ class LocationAttention(AbstractKernelLayer, AbstractAttention):
         score(q, position j) = (q W)[j]
 
     `W` has one column for each of `max_length` positions, counted from the
-    first valid position. In a longer source, the positions after `max_length`
-    get weight 0. In a shorter source, the softmax is over the positions of the
-    source.
+    first valid position. If a source is longer than `max_length`, its later
+    positions get a weight of 0. If a source is shorter, the softmax is over the
+    positions of the source.
 
     Args:
         max_length: Number of positions that can be attended to, positive.

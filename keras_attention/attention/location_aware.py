@@ -25,22 +25,23 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
         f = F * a, a convolution of the weights of the previous step
 
     Before the first step, `a` is uniform over the valid positions. With
-    `cumulative` it is the sum of all weights so far, including that uniform
-    start. `a` is 0 beyond the ends of the source. The convolution is computed
-    in float32 or wider.
+    `cumulative`, `a` is the sum of the weights of all earlier steps and of
+    these uniform weights. Beyond the ends of the source, `a` is 0. The
+    convolution is computed in float32 or wider.
 
-    Tacotron 2 uses `LocationAwareAttention(128, 32, 31, cumulative=True)`; the
-    paper uses 10 filters of 201 positions for speech with 100 frames per
-    second. Filters should span the distance that the attention moves in a few
-    steps: 5 positions are enough for words.
+    Choose `kernel_size` so that a filter spans the distance that the attention
+    moves in a few steps. If the source consists of words, 5 positions are
+    enough. Chorowski et al. use 10 filters of 201 positions for speech with 100
+    frames per second. Tacotron 2 uses `LocationAwareAttention(128, 32, 31,
+    cumulative=True)`.
 
     Args:
         units: Size of the network's hidden layer, positive.
         filters: Number of filters in `F`, positive.
         kernel_size: Number of positions that each filter spans, positive; an
             odd size is centered.
-        cumulative: Whether `a` is the sum of all weights so far. Defaults to
-            `False`.
+        cumulative: Whether `a` is the sum of the weights of all earlier steps.
+            Defaults to `False`.
         alignment: How scores become weights, as in `AbstractAttention`.
             Defaults to `"softmax"`.
         dropout: Rate at which attention weights are dropped in training.

@@ -26,14 +26,15 @@ class LuongGeneral(AbstractKernelLayer, AbstractAttention):
         scaled: score(q, k) = g q W k
         "sqrt": score(q, k) = q W k / sqrt(Dq)
 
-    Keys are projected to the query's size once per source, so a step costs no
-    more than with `DotAttention`. `W` is the transpose of the memory layer's
-    kernel in TensorFlow Addons.
+    The layer projects keys to the query's size once per source, so that a step
+    costs no more than with `DotAttention`. `W` is the transpose of the memory
+    layer's kernel in TensorFlow Addons.
 
-    An optimizer such as Adam changes all entries of `W` at once. This changes
-    the scores more if queries and keys have more features, and weights may
-    become almost one-hot early in training. `"sqrt"` reduces these changes by
-    the root of the query's size.
+    An optimizer such as Adam changes every element of `W` by about the same
+    amount in each step. The more features queries and keys have, the more such
+    a step changes the scores. Attention weights may then become almost one-hot
+    early in training. `"sqrt"` divides these changes by the square root of the
+    query's size.
 
     Args:
         use_scale: Whether to learn a factor `g`, with the initial value 1; or

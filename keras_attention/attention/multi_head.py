@@ -37,13 +37,14 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
 
     Each head is a copy of `attention` with its own weights and state. Without
     `key_dim`, the heads receive unprojected queries and keys. This is enough
-    for layers that project them, such as `BahdanauAttention`. Heads without
-    weights, such as `DotAttention`, need a `key_dim`; otherwise they all have
-    the same scores.
+    for attention layers that project queries and keys themselves, such as
+    `BahdanauAttention`. Attention layers without trainable weights, such as
+    `DotAttention`, need a `key_dim`; otherwise all heads have the same scores.
 
-    The returned weights are the mean over the heads, and the auxiliary loss is
-    computed from this mean. With `DotAttention(scale="sqrt")` and a `key_dim`,
-    the layer is `keras.layers.MultiHeadAttention` without biases.
+    The returned attention weights are the mean over the heads, and the
+    auxiliary loss is computed from this mean. With `DotAttention(scale="sqrt")`
+    and a `key_dim`, the layer computes the same as
+    `keras.layers.MultiHeadAttention` without biases.
 
     Args:
         attention: The attention of every head. It is copied without its
@@ -52,11 +53,12 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         key_dim: Size of the projected queries and keys of each head. Defaults
             to `None`, no projection.
         value_dim: Size of the projected values of each head. Defaults to
-            `None`, the size of the values divided by `num_heads`, rounded down.
+            `None`, which divides the size of the values by `num_heads`, rounded
+            down.
         output_dim: Size of the context. Defaults to `None`, the size of the
             values.
-        dropout: Rate at which weights of each head are dropped in training.
-            Defaults to `None`, the rate of `attention`.
+        dropout: Rate at which the attention weights of each head are dropped in
+            training. Defaults to `None`, the rate of `attention`.
         seed: Integer random seed. Defaults to `None`, the seed of `attention`.
         kernel_initializer: Initializer of the kernels of this layer; each
             kernel is initialized as one matrix for all heads. Defaults to
@@ -70,10 +72,9 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         context `(B, Tq, output_dim)`; with `return_attention_scores="heads"`
         also weights `(B, H, Tq, Tv)`; the rest as in `AbstractAttention`.
 
-    Raises:
-        ValueError: If `attention` is not an attention layer or is itself
-            multi-head, if a size is not positive, or if there are more heads
-            than features of the values and no `value_dim`.
+    Raises: ValueError: If `attention` is not an attention layer, or is a
+    `MultiHead`; if a size is not positive; or if the values have fewer features
+    than there are heads and `value_dim` is `None`.
 
     Example:
 

@@ -29,13 +29,14 @@ class AttentionPooling(AbstractKernelLayer):
         weights = softmax over the valid positions of v . tanh(W h)
         pooled = sum_t weights[t] h[t]
 
-    There is no query: the learned `v` is the same for all sequences. If every
-    position of a sequence is masked, its result is zeros.
+    The layer has no query: the learned vector `v`, which is the same for all
+    sequences, takes its place. If every position of a sequence is masked, its
+    result is zeros.
 
     Args:
         units: Size of the network's hidden layer, positive.
-        dropout: Rate in `[0, 1)` at which weights are dropped in training; the
-            rest are scaled up. Defaults to `0.0`.
+        dropout: Rate in `[0, 1)` at which attention weights are dropped in
+            training; the remaining weights are scaled up. Defaults to `0.0`.
         seed: Integer random seed for dropout. Defaults to `None`.
         kernel_initializer: Initializer of every kernel. Defaults to
             `"glorot_uniform"`.

@@ -22,15 +22,15 @@ class SelfAttention(AbstractConfigured, AbstractDenseLayer):
         causal window: i - width + 1 <= j <= i
 
     A window of even width includes one more position before `i` than after it.
-    The window is a mask, so it does not save time. If a window contains only
-    padding, its context is zeros. Queries at padding are zeros.
+    The window is a mask, so that a narrow window is not faster. If a window
+    contains only padding, its context is zeros. Queries at padding are zeros.
 
     Args:
         attention: Any attention layer of this package.
         width: Number of positions in the window, or `None` for all. Defaults
             to `None`.
-        causal: Whether a position attends only to itself and earlier ones.
-            Defaults to `False`.
+        causal: Whether a position attends only to itself and to earlier
+            positions. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:

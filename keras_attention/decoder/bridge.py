@@ -29,8 +29,8 @@ class StateBridge(AbstractKernelLayer):
 
     Keras returns the states of the last valid step of each direction, so
     padding has no effect. `"dense"`, `"concat"` and `"zeros"` return states
-    whose size is the sum of both directions: for a bidirectional `LSTM(256)`,
-    the decoder needs an `LSTMCell(512)`.
+    whose size is the sum of the sizes of both directions. For example, after a
+    bidirectional `LSTM(256)`, the decoder needs an `LSTMCell(512)`.
 
     Args:
         mode: `"dense"`, `"concat"`, `"sum"` or `"zeros"`. Defaults to

@@ -112,21 +112,23 @@ class AttentionDecoderCell(AbstractKernelLayer):
 
     With the order `"bahdanau"`, the query is the previous state of the top
     cell; for an LSTM cell, this is its hidden state, without its cell state
-    (carry). With the order `"luong"`, the query is the new output, and with
-    `input_feeding` the attentional vector is an input of the next step.
-    `AttentionDecoder` runs this cell in training, and a search runs it in
-    inference. Both carry one flat list of states: states of the cells, bottom
-    first; the attentional vector, if it is fed back; and states of the
-    attentions.
+    (carry). With the order `"luong"`, the query is the new output of the top
+    cell, and with `input_feeding` the attentional vector is an input of the
+    next step. `AttentionDecoder` runs this cell in training, and a search runs
+    it in inference. Both pass one flat list of states from step to step: the
+    states of the cells, bottom first; the attentional vector, if it is fed
+    back; and the states of the attention layers.
 
-    With an `attention_window`, a step in inference attends only to positions
-    near the last one: from `before` positions before the position with the
-    largest weight to `after` positions after it. The window starts at the first
-    position. Use it for long sources that are read from left to right. The time
-    of a step is then independent of the source length for Bahdanau, Luong
-    (general, dot), cosine, kernel, location-aware, dynamic convolution and
-    coverage scores, with or without heads, if the alignment has no state. Other
-    layers score all positions, with the same result.
+    With an `attention_window`, a step in inference attends only to a window of
+    positions. The window extends from `before` positions before to `after`
+    positions after the position that had the largest weight in the previous
+    step. In the first step, it surrounds the first position. Use a window for
+    long sources that are read from left to right. If the alignment has no
+    state, the time of a step is then independent of the source length, for all
+    layers that define `score_margin`: Bahdanau, Luong (general and dot),
+    cosine, kernel, location-aware, dynamic convolution and coverage attention,
+    and `MultiHead` of these. All other layers score all positions of the
+    source, and then mask those outside the window.
 
     In `step`, `inputs` may be `(B, K, D)`; every state is then `(B, K, ...)`,
     and the `K` parallel hypotheses of a source share its memory.
@@ -153,11 +155,12 @@ class AttentionDecoderCell(AbstractKernelLayer):
         kernel_constraint: Constraint of that kernel. Defaults to `None`.
         residual: Whether every cell of a stack except the bottom one adds its
             inputs to its outputs. This requires cells of the same size. With
-            the order `"bahdanau"`, the query is still `h` of the top cell.
-            Defaults to `False`.
-        attention_window: Pair `(before, after)`: how many positions around the
-            last one to attend to in inference. Defaults to `None`, all
-            positions.
+            the order `"bahdanau"`, the query is the state of the top cell, to
+            which no inputs are added. Defaults to `False`.
+        attention_window: Pair `(before, after)`: in inference, attend to at
+            most this many positions before and after the position with the
+            largest weight in the previous step. Defaults to `None`, which
+            attends to all positions.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -165,7 +168,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
         states: Flat list that `initial_state` or the previous step returned.
         memory: What `prepare` returned.
         training: Whether to apply dropout.
-        noise: One step of what `draw_noise` returned, or `None`.
+        noise: Random numbers of the attention layers for this step, such as
+            dropout masks: a slice of what `draw_noise` returned, or `None`.
 
     Returns:
         output: `(B, size)`.
@@ -393,7 +397,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         return [*states, *self.attentions.state_specs(memory)]
 
     def draw_noise(self, memory, steps: int, beams: int | None = None):
-        """Draw the attentions' dropout masks and noise of all training steps.
+        """Draw the attentions' dropout masks and noise for all training steps.
 
         Args:
             memory: What `prepare` returned.
@@ -439,7 +443,8 @@ class AttentionDecoderCell(AbstractKernelLayer):
                 returned.
             memory: What `prepare` returned.
             training: Whether to apply dropout.
-            noise: One step of what `draw_noise` returned, or `None`.
+            noise: The slice for this step of what `draw_noise` returned, or
+                `None`.
             masks: What `dropout_masks` yielded. Defaults to masks drawn only
                 for this step.
 

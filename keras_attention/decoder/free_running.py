@@ -31,15 +31,18 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
 
     Predictions may be numbers, frames of a signal, or parameters of a
     distribution from which `feed` draws samples. Gradients flow through all
-    steps, so that you can train the layer free-running. Given the same inputs,
-    `decoder` returns the same outputs; one model may contain both layers.
+    steps, so that you can train the layer free-running. One model may contain
+    both this layer and `decoder`, which share all weights. If you pass the
+    predictions of this layer to `decoder` as inputs, it returns the same
+    outputs.
 
     A row ends after the first step for whose prediction `stop` returns `True`.
-    Its later predictions and weights are 0, and its states do not change. All
-    rows take `steps` steps, so that the time does not depend on the data.
+    Its later predictions and attention weights are 0, and its states do not
+    change. The layer always runs `steps` steps, so that its time does not
+    depend on the data.
 
-    `readout`, `feed` and `stop` may be layers with their own weights and random
-    numbers. `decoder` and its arguments are not changed.
+    `readout`, `feed` and `stop` may be layers with weights and random numbers
+    of their own. The layer does not change `decoder`.
 
     Args:
         decoder: An `AttentionDecoder`, trained or not.
@@ -54,8 +57,8 @@ class FreeRunningDecoder(AbstractConfigured, AbstractDenseLayer):
             early.
         return_lengths: Whether to return the number of steps of each row.
             Defaults to `False`.
-        return_attention_scores: Whether to return the weights of all steps.
-            Defaults to `False`.
+        return_attention_scores: Whether to return the attention weights of all
+            steps. Defaults to `False`.
         return_state: Whether to return the final states. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 

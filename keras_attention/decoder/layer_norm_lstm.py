@@ -32,15 +32,16 @@ class LayerNormLSTMCell(AbstractPartMaker, keras.layers.LSTMCell):
         h' = sigmoid(o) tanh(c')
 
     `LN` subtracts the mean over all features of a row, for all four gates
-    together, and divides by their standard deviation. The cell trains faster
-    than `keras.layers.LSTMCell` and is insensitive to the scale of the kernels,
-    although a step costs more. Results and weights match those of TensorFlow
-    Addons: the layers `kernel_norm`, `recurrent_norm` and `state_norm` each
-    have a `gamma` and a `beta`. The cell state that is carried to the next step
-    is normalized.
+    together, and divides by the standard deviation of these features. The cell
+    needs fewer training steps than `keras.layers.LSTMCell` and is insensitive
+    to the scale of the kernels, but each step takes longer. Results and weights
+    match those of TensorFlow Addons: the layers `kernel_norm`, `recurrent_norm`
+    and `state_norm` each have a `gamma` and a `beta`. The cell state that is
+    carried to the next step is normalized.
 
-    Use it wherever Keras accepts a cell: in `keras.layers.RNN`, and in an
-    `AttentionDecoderCell`, which has a fast path for it.
+    You can use this cell wherever Keras accepts a cell, such as in
+    `keras.layers.RNN`, and in an `AttentionDecoderCell`, which has a fast path
+    for it.
 
     Args:
         units: Size of the states, positive.

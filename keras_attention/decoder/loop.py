@@ -20,10 +20,11 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
     """Runs an `AttentionDecoderCell` over a sequence of known inputs.
 
     This layer implements teacher forcing. Keys are projected once, before the
-    loop. A masked step does not change the states, and its outputs and weights
-    are 0. A mask that you pass overrides the mask that a tensor carries.
-    Auxiliary losses of attentions, such as `coverage_loss`, are computed over
-    valid steps and added.
+    loop over the steps. A masked step does not change the states, and its
+    outputs and attention weights are 0. If you pass a mask as an argument, it
+    overrides the mask that the tensor carries. The layer computes the auxiliary
+    losses of its attention layers, such as `coverage_loss`, over valid steps,
+    and adds them with `add_loss`.
 
     Args:
         cell: An `AttentionDecoderCell`.
@@ -31,8 +32,8 @@ class AttentionDecoder(AbstractConfigured, AbstractDenseLayer):
             the output of the last valid step. Defaults to `True`.
         return_state: Whether to return the final states as well. Defaults to
             `False`.
-        return_attention_scores: Whether to return the weights of all steps as
-            well. Defaults to `False`.
+        return_attention_scores: Whether to return the attention weights of all
+            steps as well. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:

@@ -63,10 +63,10 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     """Generates a target for each source, token by token.
 
     This is the interface that searches, translators and exports use. A subclass
-    sets the attributes below and defines `begin` and `next_word`; it also
-    defines `attend` if plots and shortlists need it. You can then generate,
-    translate and export with it, as with `Seq2Seq`. A call takes a pair of
-    source and target, as in `Seq2Seq`.
+    sets the attributes below and defines `begin` and `next_word`. For plots and
+    shortlists, it also defines `attend`. You can then generate, translate and
+    export with the subclass, as with `Seq2Seq`. A call of the model takes a
+    pair of source and target, as in `Seq2Seq`.
 
     Args:
         **kwargs: Keras model arguments, such as `name` and `dtype`.
@@ -78,15 +78,17 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         source_spec: A `keras.InputSpec` of the source, `(None, Tv)` for ids or
             `(None, Tv, D)` for features, with `None` for sizes that may vary.
             Defaults to ids of any length.
-        source_ids: Whether an id `V + j`, beyond the vocabulary, is the token
-            at position `j` of the source.
+        source_ids: Whether the model generates ids `V + j`, which stand for the
+            source token at position `j`.
         shortlist: The `Shortlist` that limits generation, or `None`.
         pads_freely: Whether padding after a source has no effect. If so,
-            sources are padded to a few lengths, which needs fewer compilations.
+            sources are padded to a few lengths, so that fewer programs are
+            compiled.
         programs: The compiled `Programs` of this model, and its variant with a
             `Shortlist`.
-        changes: Counter of changes to what the model computes other than by its
-            variables. Increase it to recompile programs.
+        changes: Number that you increase when you change what the model
+            computes, other than the values of its variables. The model then
+            recompiles its programs.
     """
 
     source_vocabulary_size: int | None = None
@@ -111,9 +113,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     def version(self) -> int:
         """Number that increases when compiled programs become outdated.
 
-        It increases when a layer gets other variables, as by `enable_lora` and
-        `quantize`, when `changes` increases, and when another compiler is
-        selected. It does not depend on values of weights.
+        The number increases when a layer gets other variables, for example by
+        `enable_lora` or `quantize`, when `changes` increases, and when another
+        compiler is selected. It does not depend on the values of weights.
         """
         facts = self.changes, self.uses_xla
         return self._version.number(self.variables, *facts)
@@ -124,8 +126,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             beams: Number `K` of beams in the states. Defaults to `1`.
-            search: The search that requests the scores; an output may use its
-                options to choose which tokens to score. Defaults to `None`.
+            search: The search that requests the scores. An output layer may use
+                the options of the search to choose which tokens to score.
+                Defaults to `None`.
             prefix: Ids `(B, P)` that hypotheses must contain, such as those of
                 a prefix, padded with 0. Defaults to `None`.
 
@@ -144,9 +147,9 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
                 steps.
 
         Returns:
-            Log probabilities `(B, K, V)`, or `(B, K, S)` of the `ids` that
-            `begin` returned; the next states; and weights `(B, K, Tv)` or
-            `None`.
+            Log probabilities `(B, K, V)`, or `(B, K, S)` if `begin` returned a
+            list of `ids`; the next states; and attention weights `(B, K, Tv)`
+            or `None`.
         """
         raise missing_method(self.next_word)
 
@@ -179,12 +182,12 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         """Return this model, limited to the tokens of a shortlist.
 
         Args:
-            shortlist: A `Shortlist`, which limits tokens to those that may
-                translate a row's source. Only these are scored.
+            shortlist: A `Shortlist`. For each source, only the tokens in its
+                list are scored.
 
         Returns:
-            A model with the same layers. Another call with the same shortlist
-            returns the same object, so that it is compiled only once.
+            A model with the same layers. A second call with the same shortlist
+            returns the same object, so that the model is compiled only once.
 
         Raises:
             ValueError: If the model copies tokens or reads features, or if its
@@ -204,17 +207,18 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     def reading_apart(self) -> "AbstractModel":
         """Return this model with a separate source for each member.
 
-        Its sources are ids `(B, Tv, M)`, with `[..., m]` for member `m`, padded
-        to one length, as returned by `ParallelTokenizer`. Attention weights are
-        those of the first member.
+        The returned model reads ids `(B, Tv, M)`, where `[..., m]` is the
+        source of member `m`. All members' sources are padded to one length, as
+        `ParallelTokenizer` returns them. Attention weights are those of the
+        first member.
 
         Returns:
-            A model with the same layers, the same object at each call. Its
+            A model with the same layers. All calls return the same object. Its
             `source_vocabulary_size` is a tuple with one size for each member.
 
         Raises:
-            ValueError: If it is not a combination of models, or if a member
-                cannot read its own ids.
+            ValueError: If this model is not a combination of models, or if a
+                member cannot read its own ids.
         """
         return self.programs.get(self.version, "apart", self._read_apart)
 
@@ -235,38 +239,40 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
     ) -> Generation:
         """Generate a target for every source.
 
-        Neither padding (id 0) nor the search's start id is ever generated.
+        Neither padding (id 0) nor the search's start id is ever generated. No
+        gradient flows through this method.
 
         Outside of a graph, generation is compiled, once for each search. On
         JAX, and on TensorFlow after `compile(jit_compile=True)`, XLA compiles
-        once per shape. Therefore batches are padded to a few sizes. So are
-        sources of ids, if the encoder consists of layers of Keras or of this
-        package that obey masks, such as recurrent ones. No gradient flows
-        through this method.
+        once per shape. Therefore, batches are padded to a few sizes. Sources of
+        ids are also padded to a few lengths, if the encoder consists of layers
+        of Keras or of this package that obey masks, such as recurrent layers.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
             search: A search strategy. Defaults to `GreedySearch()`.
             prefix: Ids `(B, P)` that the target of each row must begin with,
-                padded with 0, or `None`. In a graph, where ids cannot be
-                checked, a row with an id that is never generated gets no
-                tokens, and a single row applies to all rows if the batch size
-                is unknown. Defaults to `None`.
-            return_attention_scores: Whether to keep the weights of all steps,
-                which take most of the memory of the result. Defaults to `True`.
-            shortlist: A `Shortlist`, which limits tokens to those that may
-                translate a row's source; only these are scored. This requires
-                an `AbstractSearch`, whose step uses indices in the row's list,
-                `S` of them, in place of ids; only the ids in the options of all
-                searches are unchanged. In a function that you compile with XLA
-                on TensorFlow, set `jit_compile=True` in the model's `compile`
-                as well. Defaults to `None`, the whole vocabulary.
+                padded with 0, or `None`. In a graph, ids cannot be checked: if
+                a prefix contains an id that is never generated, its row gets no
+                tokens. In a graph with an unknown batch size, a prefix with one
+                row applies to all rows. Defaults to `None`.
+            return_attention_scores: Whether to return the attention weights of
+                all steps, which take most of the memory of the result. Defaults
+                to `True`.
+            shortlist: A `Shortlist`. For each source, only the tokens in its
+                list are scored. This requires an `AbstractSearch`. The step of
+                the search then receives and returns indices in the list of the
+                row instead of ids; the ids in the options of the search are
+                unchanged. In a function that you compile with XLA on
+                TensorFlow, set `jit_compile=True` in the model's `compile` as
+                well. Defaults to `None`, the whole vocabulary.
 
         Returns:
-            A `Generation`. Its weights are those of the cell's attention, or
-            their mean if there are several; `None` if not requested. If the
-            search finds no hypothesis for a row, or the model returns only NaN,
-            the row is empty, its score is `-inf`, and a warning is issued.
+            A `Generation`. Its attention weights are those of the cell's
+            attention layer, or the mean over several attention layers; `None`
+            if not requested. If the search finds no hypothesis for a row, or
+            the model returns only NaN, the row is empty, its score is `-inf`,
+            and a warning is issued.
 
         Raises:
             ValueError: If the model is not built, if `search` is not a search,
@@ -306,12 +312,13 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
 
             score = sum_t log p(y_t | y_1 ... y_{t-1}, x)
 
-        It is compiled like `generate`, and no gradient flows through it.
+        This method is compiled like `generate`, and no gradient flows through
+        it.
 
         Args:
             source: Ids `(B, Tv)`, or features `(B, Tv, D)`.
-            target: Ids `(B, T)` as for training: the start id, the tokens, the
-                end id, then padding. The tokens after the start id are scored.
+            target: Ids `(B, T)`, as in training: the start id, the tokens, the
+                end id, then padding. The ids after the start id are scored.
                 Padding on the left has no effect.
 
         Returns:

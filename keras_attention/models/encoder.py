@@ -42,17 +42,17 @@ class RecurrentEncoder(
     states are those after the last valid step. With `residual`, every layer
     except the first adds its inputs to its outputs, before dropout, so that
     deep stacks can be trained; the states are not affected. With
-    `append_inputs`, attention reads the embedded tokens along with their
-    encodings, which helps with rare words; compare the lexical model of [Nguyen
-    and Chiang, 2018]( https://arxiv.org/abs/1710.01329).
+    `append_inputs`, attention reads the embedded tokens together with the
+    outputs of the encoder, which helps with rare words. `LexicalTranslation`
+    serves the same purpose.
 
     Without a GPU, two faster methods replace the Keras layers, with the same
-    results. On torch, torch's kernel for whole sequences runs an LSTM or a GRU,
-    in training and inference, unless positions before the last valid one are
-    masked. Otherwise, in training on TensorFlow and torch, the training loop of
-    decoders runs the cells of the encoder. On TensorFlow, this loop supports
-    only first derivatives; with `training=False`, all derivatives are
-    available.
+    results. On torch, an LSTM or a GRU runs in torch's kernel for whole
+    sequences, in training and inference. This requires that no position before
+    the last valid position is masked. In all other cases, in training on
+    TensorFlow and torch, the cells run in the training loop that
+    `AttentionDecoder` also uses. On TensorFlow, this loop supports only first
+    derivatives; with `training=False`, all derivatives are available.
 
     Args:
         units: Units of each layer, in each direction.
@@ -68,7 +68,7 @@ class RecurrentEncoder(
         recurrent_dropout: Rate at which states are dropped in training, with
             one mask per sequence. Defaults to `0.0`.
         append_inputs: Whether to append the input at every position to the
-            output. Defaults to `False`.
+            output at this position. Defaults to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:
@@ -78,8 +78,8 @@ class RecurrentEncoder(
         training: Whether to apply dropout.
 
     Returns:
-        sequence: `(B, Tv, units)`, or `2 * units` features if bidirectional;
-            with `append_inputs`, `D` more.
+        sequence: `(B, Tv, F)`, where the number of features `F` is `units`, or
+            `2 * units` if bidirectional. `append_inputs` adds `D` features.
         states: One output per state `(B, units)`, in the order of Keras'
             layers: `forward h, c, backward h, c` for an LSTM. With `depth > 1`,
             one list of states per layer, bottom first. `StateBridge` accepts
@@ -187,8 +187,8 @@ class RecurrentEncoder(
 
         Args:
             sequence: `(B, n, D)`, with at least one position.
-            mask: Boolean `(B, n)`, `True` at valid positions. Others do not
-                change the states.
+            mask: Boolean `(B, n)`, `True` at valid positions. The other
+                positions do not change the states.
             states: Flat list of the states of all layers after the previous
                 part, `(B, U)`.
 

@@ -31,22 +31,22 @@ class Ensemble(AbstractCombination):
         p(y) = sum_i w_i p_i(y)                           "probabilities"
         p(y) = softmax of sum_i w_i log p_i(y)            "log_probabilities"
 
-    The weights are scaled to sum to 1. Models trained with different random
-    seeds make different errors, so an ensemble of equally good models is
-    usually better than each of them. Its time is the sum of the times of its
-    members. With `"probabilities"`, a token needs a high probability from at
-    least one model; with `"log_probabilities"`, it must not have a low
-    probability in any model. If a model gives probability 0, as with entmax,
-    `"log_probabilities"` makes the token impossible; a hypothesis without a
-    possible next token is dropped.
+    The weights `w_i` are scaled to sum to 1. Models that are trained with
+    different random seeds make different errors, so that an ensemble of equally
+    good models is usually better than each of its members. An ensemble takes as
+    long as all of its members together. With `"probabilities"`, a token needs a
+    high probability from at least one model; with `"log_probabilities"`, it
+    must not have a low probability in any model. If a model gives probability
+    0, as with entmax, `"log_probabilities"` makes the token impossible; a
+    hypothesis without a possible next token is dropped.
 
     You can generate, translate, save and export with an ensemble as with a
     `Seq2Seq`, but you cannot train it. All members read the same source and
     have the same target vocabulary. They may differ in everything else, such as
-    sizes, attentions, orders and outputs. If the attention weights of all
-    members have the same size, their weighted mean is returned; otherwise those
-    of the first member with attention. A `Translator` may have a source
-    tokenizer for each member.
+    sizes, attention layers, orders and output layers. If the attention weights
+    of all members have the same size, the ensemble returns their weighted mean.
+    Otherwise, it returns the attention weights of the first member that has
+    attention. A `Translator` may have a source tokenizer for each member.
 
     Args:
         models: Trained models, such as `Seq2Seq`. They are not copied.
@@ -58,7 +58,7 @@ class Ensemble(AbstractCombination):
 
     Call arguments:
         inputs: Pair of source and target, as in `Seq2Seq`.
-        training: As in the members.
+        training: Passed to the members.
 
     Returns:
         Log probabilities `(B, T, V)`.
@@ -132,17 +132,18 @@ class Ensemble(AbstractCombination):
         return apart
 
     def average(self) -> AbstractModel:
-        """Return one model with the weighted mean of all members' weights.
+        """Return one model whose weights are the mean of all members' weights.
 
-        The model is as fast as one member. Use this for checkpoints of the same
-        training, whose weights are close to each other.
+        The mean is weighted by `w_i`. The model is as fast as one member. Use
+        this method for checkpoints of a single training, because their weights
+        are close to each other.
 
         Returns:
             A new model like the first member.
 
         Raises:
             ValueError: If members differ in class or options, or have weights
-                that are not floats.
+                that are not floating-point numbers.
         """
         check_built(self, "average", "Build its members first.")
         check_alike(self.models)

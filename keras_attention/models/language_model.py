@@ -26,13 +26,13 @@ class LanguageModel(AbstractConfigured, AbstractModel):
 
         logits[t] = output(cells(embed(target[:t])))
 
-    Train it on `(target[:, :-1], target[:, 1:])`. It generates with the same
-    cells. Id 0 is padding, and is masked everywhere.
+    Train the model on `(target[:, :-1], target[:, 1:])`. Training and
+    generation use the same cells. Id 0 is padding, and is masked everywhere.
 
-    The model has no source. `generate`, `score` and a `Translator` still take
-    sources, which are ids of the same vocabulary, but use only their number:
-    `np.zeros((8, 1))` requests 8 sequences. A prefix determines how each of
-    them begins.
+    The model has no source. However, `generate`, `score` and a `Translator`
+    require sources, which are ids of the same vocabulary. The model uses only
+    their number: `np.zeros((8, 1))` requests 8 sequences. To determine how each
+    sequence begins, pass a prefix.
 
     Args:
         vocabulary_size: Number of token ids.

@@ -49,22 +49,24 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
 
         logits[t] = output(decoder(embed(target[:t]), encoder(embed(source))))
 
-    Train it by teacher forcing on `((source, target[:, :-1]), target[:, 1:])`.
-    It generates with the same decoder cell. Id 0 is padding in source and
-    target, and is masked everywhere. `compile` accepts `SequenceCrossentropy`,
-    `TokenAccuracy`, `Perplexity` and custom losses and metrics, but not those
-    of Keras, which would treat logits as probabilities or padding as tokens.
+    Train the model by teacher forcing on `((source, target[:, :-1]), target[:,
+    1:])`. Training and generation use the same decoder cell. Id 0 is padding in
+    source and target, and is masked everywhere. `compile` accepts
+    `SequenceCrossentropy`, `TokenAccuracy`, `Perplexity`, and losses and
+    metrics of your own. It does not accept losses and metrics of Keras, because
+    they would treat logits as probabilities, or padding as tokens.
 
     Args:
         target_vocabulary_size: Number of target ids.
         embedding_dim: Size of the embeddings.
         encoder: A Keras layer that returns `sequence, *states`, such as
             `RecurrentEncoder`, or a `Bidirectional(LSTM(...))` that returns
-            both. If it changes the length or the order of positions, its output
-            must carry a mask, such as the one from `compute_mask`; recurrent
-            layers of Keras with `go_backwards=True` are handled. The output of
-            a layer that reads padding, such as `Conv1D`, depends on the longest
-            source of the batch.
+            sequences and states. If the encoder changes the length or the order
+            of positions, its output must carry a mask, for example from
+            `compute_mask`; for recurrent layers of Keras with
+            `go_backwards=True`, you need no mask. If the encoder reads padding,
+            as `Conv1D` does, its output depends on the longest source of the
+            batch.
         decoder: An `AttentionDecoder` that returns sequences.
         source_vocabulary_size: Number of source ids. Use `None` if the source
             consists of features, such as speech, which are not embedded.
@@ -81,9 +83,9 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             dropped in training; all occurrences of a token in a sequence are
             dropped together. Dropped embeddings are set to 0, and the others
             are divided by `1 - word_dropout`. Defaults to `0.0`.
-        copying: Whether source tokens can be copied, including those that are
-            not in the vocabulary; see `PointerGenerator`. This requires one
-            vocabulary for source and target. Defaults to `False`.
+        copying: Whether source tokens can be copied to the target, including
+            tokens that are not in the vocabulary; see `PointerGenerator`. This
+            requires one vocabulary for source and target. Defaults to `False`.
         lexical: Whether to add scores that depend only on the embeddings of the
             attended source tokens; see `LexicalTranslation`. This requires an
             encoder that keeps the length of the source. Defaults to `False`.
@@ -107,17 +109,18 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
 
     Returns:
         logits: `(B, T, V)`; with `copying`, log probabilities `(B, T, V + Tv)`.
-        weights: `(B, T, Tv)`, on request; a list of them if the cell has
-            several attentions.
+        weights: `(B, T, Tv)`, on request; a list with one tensor for each
+            attention layer if the cell has several.
 
     Raises:
         ValueError: If `decoder` is not an `AttentionDecoder` that returns
-            sequences; if `copying`, `lexical` or `return_attention_scores` is
-            set and the decoder has no attention; if `copying` is set or all
-            embeddings are tied, and the vocabularies differ; if `lexical` is
-            set and the source is not embedded; if embeddings are tied and their
-            size is not that of the decoder's outputs; or if `output` is not an
-            `AbstractOutput`, or is combined with an argument that it replaces.
+            sequences; if `copying`, `lexical` or `return_attention_scores`
+            needs attention, but the decoder has none; if `copying` or
+            `tie_embeddings="all"` needs one vocabulary, but the vocabulary
+            sizes differ; if `lexical` is set, but the source is not embedded;
+            if embeddings are tied, but their size is not that of the decoder's
+            outputs; if `output` is not an `AbstractOutput`; or if `output` is
+            combined with an argument that it replaces.
 
     Example:
 
@@ -421,8 +424,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
             output: As in `begin`.
 
         Returns:
-            As in `AbstractModel`. Weights are those of the cell's attention,
-            or their mean if there are several.
+            As in `AbstractModel`. Attention weights are those of the cell's
+            attention layer, or the mean over several attention layers.
         """
         memory, prepared = prepared
         output = self.readout if output is None else output
@@ -448,8 +451,9 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
                 start id.
 
         Returns:
-            A list of the weights `(B, T, Tv)` of each attention, or of the
-            output if it has its own; `[]` without attention.
+            A list of the weights `(B, T, Tv)` of each attention layer. If the
+            output layer has attention weights of its own, the list contains
+            these instead. `[]` without attention.
         """
         check_built(self, "attend", BUILD)
         source, target = as_tensors(self, "attend", source, target)
@@ -474,11 +478,11 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         """Start to generate targets for sources that arrive in parts.
 
         Streaming requires a unidirectional encoder, `StateBridge("zeros")`, and
-        attentions that do not depend on the rest of the source:
-        `Monotonic("hard")`, `ChunkwiseAttention` with such an alignment, or
-        `LocalMonotonic`. `harden` switches a trained `Monotonic` to `"hard"`.
-        Streams of a model share compiled programs; use each stream in one
-        thread.
+        attention that does not depend on the rest of the source: the alignment
+        `Monotonic("hard")` or `LocalMonotonic`, or a `ChunkwiseAttention` whose
+        first layer has the alignment `Monotonic("hard")`. `harden` switches a
+        trained `Monotonic` to `"hard"`. All streams of a model share compiled
+        programs. Use a stream in one thread only.
 
         Args:
             max_length: Maximum length of a target, in tokens, including the end
@@ -503,10 +507,11 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
     def harden(self) -> list[str]:
         """Switch trained monotonic attentions to hard mode, for inference.
 
-        `Monotonic` in the modes `"parallel"` and `"recursive"` becomes
-        `"hard"`, in all attentions of the decoder; weights are unchanged. This
-        affects calls, `generate`, `stream`, translators, exports and saved
-        models. Hard attention has no gradient, so train the model first.
+        In all attention layers of the decoder, `Monotonic` changes from the
+        mode `"parallel"` or `"recursive"` to `"hard"`; trained weights are
+        unchanged. The new mode affects calls, `generate`, `stream`,
+        translators, exports and saved models. Hard attention has no gradient,
+        so train the model first.
 
         Returns:
             Descriptions of the changes; an empty list if nothing changed.

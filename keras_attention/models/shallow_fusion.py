@@ -23,27 +23,28 @@ class ShallowFusion(AbstractCombination):
     probability distribution, and the score of a hypothesis adds up these sums.
     A weight from 0.1 to 0.5 is usual; choose it on validation data.
 
-    You can use it like a `Seq2Seq`, except for training: to generate,
-    translate, save and export. Attention weights are those of `model`. The
-    language model reads copied tokens as unknown.
+    You can generate, translate, save and export with it as with a `Seq2Seq`,
+    but you cannot train it. Attention weights are those of `model`. The
+    language model reads copied tokens as unknown tokens.
 
     Args:
         model: A trained model, such as a `Seq2Seq` or an `Ensemble`.
         language_model: A trained `LanguageModel` with the same target
-            vocabulary; or any model, which then reads the same source.
+            vocabulary as `model`; or any other model, which then reads the same
+            source as `model`.
         weight: Weight of the language model, at least 0.
         **kwargs: Keras model arguments, such as `name`.
 
     Call arguments:
         inputs: Pair of source and target, as in `Seq2Seq`.
-        training: As in the models.
+        training: Passed to the models.
 
     Returns:
         Scores `(B, T, V)`.
 
     Raises:
-        ValueError: If one of them is not a model, if their target vocabularies
-            differ, or if `weight` is negative.
+        ValueError: If an argument is not a model, if the target vocabularies of
+            the two models differ, or if `weight` is negative.
 
     Example:
 

@@ -75,13 +75,13 @@ class AbstractOutput(keras.layers.Layer):
     generates them. Train such models with `EntmaxLoss`.
 
     A model calls `prepare` once for each source, `call` for all steps of a
-    known target, and `step` for one step of a search. A search carries the
-    states of an output after those of the decoder, for each beam. An output
-    without states needs only `call`.
+    known target, and `step` for one step of a search. For each beam, a search
+    passes the states of the output from step to step, after the states of the
+    decoder. An output without states needs only `call`.
 
-    The result of `prepare` is the same at all steps and is passed on unchanged.
-    Cast and reshape it in `prepare`, because the operations of `step` are
-    computed at every step.
+    The result of `prepare` is passed unchanged to all steps. Cast and reshape
+    it in `prepare`, because the operations of `step` are computed at every
+    step.
 
     A subclass defines `call` and, if it needs them, the other methods and
     `get_config`. Register it with `keras.saving.register_keras_serializable`,
@@ -92,13 +92,16 @@ class AbstractOutput(keras.layers.Layer):
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Attributes:
-        attends: Whether it needs the weights of the decoder's attention.
-        aligns: Whether `call` returns weights of its own.
-        reads_words: Whether it needs the embedded source tokens.
-        source_ids: Whether an id `V + j`, beyond the vocabulary, is the token
-            at position `j` of the source.
-        streams: Whether it can score tokens before the source has ended.
-        needs_end: If it cannot, why it needs the end, and an alternative.
+        attends: Whether the output needs the weights of the decoder's
+            attention.
+        aligns: Whether `call` returns attention weights of its own.
+        reads_words: Whether the output needs the embedded source tokens.
+        source_ids: Whether the output scores ids `V + j`, which stand for the
+            source token at position `j`.
+        streams: Whether the output can score tokens before the source has
+            ended.
+        needs_end: If `streams` is `False`, text for an error: why the output
+            needs the end of the source, and an alternative.
         state_count: Number of states.
         probabilities: Function that turns scores into probabilities:
             `"softmax"`, `"sparsemax"` or `"entmax15"`.
@@ -147,7 +150,7 @@ class AbstractOutput(keras.layers.Layer):
 
     @property
     def argument(self) -> str:
-        """The argument of the user that selects this output, for errors."""
+        """The argument of the model that selects this output, for errors."""
         return f"output={type(self).__name__}"
 
     def build(self, outputs_shape, words_shape, memory_shape):
@@ -191,8 +194,8 @@ class AbstractOutput(keras.layers.Layer):
             training: Whether to apply dropout.
 
         Returns:
-            Scores `(B, T, V)`, and the output's own weights `(B, T, Tv)`, or
-            `None` to use those of the decoder.
+            Scores `(B, T, V)`, and the output's own attention weights
+            `(B, T, Tv)`, or `None` to use those of the decoder.
         """
         raise missing_method(self.call)
 
@@ -206,7 +209,7 @@ class AbstractOutput(keras.layers.Layer):
 
         Returns:
             Scores and weights as in `call`, with `K` in place of `T`, and the
-            next states, with the same shapes as before. A score may be `-inf`.
+            next states, with the shapes of `state`. A score may be `-inf`.
         """
         return *self.call(decoded, prepared, training=False), state
 
@@ -241,7 +244,8 @@ class AbstractOutput(keras.layers.Layer):
     def refuse_list(self) -> str | None:
         """Return why a `Shortlist` cannot limit this output, or `None`.
 
-        A shortlist needs scores that are the product of `features` and `rows`.
+        A shortlist requires that scores are the product of `features` and
+        `rows`.
         """
         return self.argument
 

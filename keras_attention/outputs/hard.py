@@ -70,35 +70,39 @@ class HardAttention(AbstractConfigured, AbstractOutput):
         order 1: p(a_t = j | a_{t-1} = i) = softmax_j(e_tj + d_{j-i})
         p(y_t | y_<t) = sum_j p(a_t = j | y_<t) p(y_t | a_t = j)
 
-    Here `s_t` is the decoder's output, `h_j` the memory, and `e_tj` the score
-    of an attention. The source position `a_t` of a token is a latent variable.
-    With order 0, positions are independent; with order 1, they form a hidden
-    Markov model, where `a_0` is the first valid position. With `monotonic`,
-    positions never move back. The distribution of `a_t` is updated after each
-    token (forward algorithm). Therefore the log probabilities of the tokens add
-    up to the log probability of the sequence, marginalized exactly over all
-    alignments, and you can train with `SequenceCrossentropy`. The weights are
-    `p(a_t = j | y_<t)`.
+    Here `s_t` is the decoder's output, `h_j` the memory at position `j`, and
+    `e_tj` the score of an attention layer. The source position `a_t` of a token
+    is a latent variable. With order 0, positions are independent; with order 1,
+    they form a hidden Markov model, where `a_0` is the first valid position.
+    With `monotonic`, positions never move back. The distribution of `a_t` is
+    updated after each token (forward algorithm). Therefore the log
+    probabilities of the tokens add up to the log probability of the sequence,
+    marginalized exactly over all alignments, and you can train with
+    `SequenceCrossentropy`. The weights are `p(a_t = j | y_<t)`.
 
     The decoder needs no attention. If every position of a source is masked, the
     source is read as a zero vector, and its weights are 0.
 
-    A training step scores all tokens from each position, which is `Tv` times
-    the work of a dense output with as many `units`, and scores them again for
-    the gradient: four products of `B T Tv x units x V` in all. With a
-    vocabulary of thousands of entries, this takes nearly all of the time. The
-    loop over `T` does not store the table of a step, but recomputes it for the
-    gradient: `B Tv (units + V)` numbers at a time, and `B Tv^2` for order 1, in
-    addition to the log probabilities themselves. A step of a search does the
-    same for each beam.
+    A training step scores all tokens of the vocabulary from each source
+    position. This is `Tv` times the work of a dense output layer with `units`
+    inputs. For the gradient, it computes these scores a second time. In all, a
+    training step computes four matrix products of `B T Tv` rows, `units` inner
+    features and `V` columns. With a vocabulary of thousands of entries, these
+    products take nearly all of the time.
+
+    To save memory, the loop over the `T` steps does not store the scores of a
+    step, but recomputes them for the gradient. It therefore needs memory for
+    `B Tv (units + V)` numbers, for `B Tv^2` more with order 1, and for the log
+    probabilities of all steps. A step of a search scores all tokens from each
+    source position for every beam.
 
     Args:
         attention: An attention layer that computes the scores. It must have the
             alignment `"softmax"`, no dropout, and scores that do not depend on
             earlier weights.
         units: Size of the hidden layer that scores tokens.
-        order: Number of previous positions that a position depends on, 0 or 1.
-            Defaults to `0`.
+        order: Number of previous positions that the position of a token depends
+            on, 0 or 1. Defaults to `0`.
         monotonic: Whether positions never move back. Requires order 1. Defaults
             to `False`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
@@ -246,8 +250,8 @@ class HardAttention(AbstractConfigured, AbstractOutput):
             weights[t, j] = p(a_t = j | y, x)
 
         The weights are computed with the forward-backward algorithm. Unlike the
-        weights of a call, they also depend on the token itself and on all later
-        tokens.
+        weights that a call of the model returns, they also depend on the token
+        itself and on all later tokens.
 
         Args:
             model: The `Seq2Seq` that this output belongs to.

@@ -30,17 +30,17 @@ class LexicalTranslation(AbstractKernelLayer):
 
     Here `a` are the attention weights and `x` the embedded source tokens. A
     decoder receives source tokens only through a recurrent layer, mixed with
-    its own state, so it can easily confuse a rare word with another one of the
-    same kind. These logits depend only on the attended tokens, and are added to
-    those of the decoder.
+    its own state. Therefore, it can easily confuse a rare word with a similar
+    word. The logits of this layer depend only on the attended tokens, and are
+    added to the logits of the decoder.
 
     Args:
         vocabulary_size: Number `V` of target ids.
         dropout: Rate at which `h` is dropped in training. Defaults to `0.0`.
         kernel_initializer: Initializer of `W` and `U`. Defaults to
             `"glorot_uniform"`.
-        kernel_regularizer: Regularizer of both. Defaults to `None`.
-        kernel_constraint: Constraint of both. Defaults to `None`.
+        kernel_regularizer: Regularizer of `W` and `U`. Defaults to `None`.
+        kernel_constraint: Constraint of `W` and `U`. Defaults to `None`.
         **kwargs: Keras layer arguments, such as `name` and `dtype`.
 
     Call arguments:

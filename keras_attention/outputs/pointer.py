@@ -42,7 +42,7 @@ class _Copies(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class PointerGenerator(AbstractKernelLayer):
-    """Mixes a distribution over the vocabulary with one over source tokens.
+    """Mixes a distribution over the vocabulary with one over the source.
 
     Formula:
 
@@ -52,12 +52,13 @@ class PointerGenerator(AbstractKernelLayer):
     `g` is the probability of generating a token from the vocabulary; otherwise
     a source token is copied, with the attention weights `a` as probabilities.
     Source and target share one vocabulary of `V` entries. A source token that
-    is not in it has the id `V + j`, where `j` is its first position, so that it
-    can be copied and differs from other unknown tokens.
-    `parallel_dataset(..., copying=True)` returns these ids.
+    is not in the vocabulary has the id `V + j`, where `j` is the first position
+    of the token. It can therefore be copied, and differs from other unknown
+    tokens. `parallel_dataset(..., copying=True)` returns these ids.
 
-    If attention weights sum to less than 1, as with a monotonic alignment, so
-    do the probabilities. Use the outputs as logits: a softmax normalizes them.
+    If attention weights sum to less than 1, as with a monotonic alignment, the
+    probabilities also sum to less than 1. Use the outputs as logits: a softmax
+    normalizes them.
 
     Args:
         vocabulary_size: Vocabulary size `V`.

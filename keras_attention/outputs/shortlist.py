@@ -42,19 +42,20 @@ class Shortlist:
         list(x) = always + table[x_1] + ... + table[x_Tv]
         p(y | ...) = softmax of the logits of the ids in list(x)
 
-    With a large vocabulary, most of the time of a step is spent on the product
-    with the vocabulary and the softmax over it. With a shortlist, these are
-    over a few hundred entries. Each row has its own list, so that a translation
-    does not depend on the rest of the batch.
+    With a large vocabulary, a step spends most of its time on the product with
+    all vocabulary entries and on the softmax over them. With a shortlist, it
+    computes both for a few hundred entries only. Each source of a batch has its
+    own list, so that its translation does not depend on the rest of the batch.
 
-    Pass it to `Seq2Seq.generate`, or to `Translator`, which saves and exports
-    it. Every list contains the start and end tokens, the tokens of a prefix,
-    and all ids from 0 to the largest id in the search's options. Therefore keep
-    the ids in `forbidden_ids` small, such as `[1]`.
+    Pass the shortlist to `Seq2Seq.generate`, or to `Translator`, which also
+    saves and exports it. Every list contains the start and end tokens, the
+    tokens of a prefix, and all ids from 0 to the largest id in the search's
+    options. Therefore, keep the ids in `forbidden_ids` small, such as `[1]`.
 
-    A search stores `(B, S, D)` numbers for outputs of size `D` and `S` entries
-    in the longest list, at most `V`. Shortlists are meant for sentences: a
-    source of a thousand words lists most of a vocabulary, which saves no time.
+    A search stores a tensor `(B, S, D)`, where `D` is the size of the decoder's
+    outputs, and `S`, at most `V`, is the length of the longest list. Shortlists
+    are meant for sentences: the list of a source with a thousand words contains
+    most of the vocabulary, which saves no time.
 
     Args:
         table: Integers `(Vs, C)`: for each source id, the target ids that may
@@ -64,7 +65,7 @@ class Shortlist:
     Attributes:
         table: Int32 array `(Vs, C)`.
         always: Int32 array `(F,)`.
-        largest: The largest target id of both.
+        largest: The largest target id in `table` and `always`.
 
     Raises:
         ValueError: If an argument has a different shape, or contains negative
@@ -100,11 +101,12 @@ class Shortlist:
 
             count[s, y] = sum of w_ti over all t, i with y_t = y and x_i = s
 
-        Here `w_ti` is the weight of source position `i` at target position `t`,
-        averaged over several attentions. For each source id, the `candidates`
-        target ids with the largest counts are kept. Dividing by the sum of the
-        row, to get `p(y | s)`, would not change the order. Ids in `always` are
-        not counted among the candidates.
+        Here `w_ti` is the attention weight of source position `i` at target
+        position `t`, averaged over several attention layers. For each source
+        id, the table contains the `candidates` target ids with the largest
+        counts. (To divide the counts by their sum, which gives `p(y | s)`,
+        would not change this order.) Ids in `always` are not counted among the
+        candidates.
 
         Args:
             model: A trained model with attention.
@@ -120,8 +122,8 @@ class Shortlist:
 
         Raises:
             ValueError: If the model has no attention, reads features, copies
-                tokens, or has an encoder that changes the length; or if there
-                is no batch, or a batch with an id outside the vocabulary.
+                tokens, or has an encoder that changes the length; if there is
+                no batch; or if a batch contains an id outside the vocabulary.
         """
         check_integer("candidates", candidates)
         check_integer("always", always, least=0)
