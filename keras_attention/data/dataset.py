@@ -57,14 +57,14 @@ def parallel_dataset(
     bucket of its longest pair. Therefore, full batches have at most `buckets`
     shapes.
 
-    With `max_tokens`, batches of long pairs have fewer rows: the number of rows
-    times the width of the wider side is at most `max_tokens`. This limits the
-    memory of a training step. A longer pair is a batch by itself. A bucket
-    whose batches have fewer rows can have fewer pairs than `batch_size`. If
-    batches have different numbers of rows, the rules below (for the last batch
-    and for the pairs that an epoch leaves out) apply separately to the batches
-    of each number of rows. The losses of this package average over the tokens
-    of a batch.
+    With `max_tokens`, batches of long pairs have fewer rows. The number of rows
+    of a batch, times the width of its wider side, is then at most `max_tokens`.
+    This limits the memory of a training step. A pair with more than
+    `max_tokens` tokens on a side is a batch by itself. Batches can then have
+    different numbers of rows, and a bucket of long pairs can have fewer pairs
+    than `batch_size`. The rules below (for the last batch, and for the pairs
+    that an epoch leaves out) then apply to each group of batches with equally
+    many rows. The losses of this package average over the tokens of a batch.
 
     With `training`, pairs and batches are shuffled in every epoch, and all
     batches are full, so that `r = N mod batch_size` of `N` pairs are left out.
@@ -75,27 +75,28 @@ def parallel_dataset(
     sequence of epochs. Without `training`, every pair occurs exactly once,
     short pairs first, and the last batch can be smaller.
 
-    With `sample_subwords`, the pairs of an epoch come in the same order as
-    without it, but their segmentations are sampled. Each bucket is as wide as
-    the longest of 512 samples for its pairs. A sample that is longer than the
-    bucket of its batch (at most about one in 500) or than `max_length` is
-    replaced by the best segmentation.
+    With `sample_subwords`, the order of the pairs in an epoch does not change,
+    but their segmentations are sampled. To find the width of a bucket, 512
+    segmentations of its pairs are sampled; the longest of them determines the
+    width. If a later sample is longer than the width of its batch (at most
+    about one in 500) or than `max_length`, the best segmentation replaces it.
 
     With `shard`, each of several processes reads its part of every batch, for
-    training on several machines. Together they read what one process reads
-    with a batch of `count * batch_size` pairs: no pair is lost or read twice.
-    All have the same number of batches, with the same widths in the same
-    order. The processes do not communicate. Therefore, give them the same
-    files and arguments, and iterate equally often in each of them. Every
-    process reads and tokenizes the whole text, unless they share a `cache`.
+    training on several machines. Together, the processes read the batches that
+    one process would read with a batch size of `count * batch_size`: no pair is
+    lost or read twice. All processes have the same number of batches, with the
+    same widths in the same order. The processes do not communicate. Therefore,
+    give them the same files and arguments, and iterate equally often in each of
+    them. Every process reads and tokenizes the whole text, unless the processes
+    share a `cache`.
 
     With `cache`, text can be larger than memory. Ids are written to a folder in
-    `cache` and memory-mapped from there by all processes that use the same text
-    and tokenizers, now or later. An epoch needs five bytes of memory per pair.
-    The batches are the same as without a cache. Each combination of file
-    contents, tokenizers and package version has its own folder. If several
-    processes start together, one writes the folder, and the others wait. A
-    folder is written completely or not at all; a damaged folder is created
+    `cache`. All processes that use the same text and tokenizers, now or later,
+    memory-map this folder. An epoch needs five bytes of memory per pair. A
+    cache does not change the batches. Each combination of file contents,
+    tokenizers and package version has its own folder. If several processes
+    start together, one of them writes the folder, and the other processes wait.
+    A folder is written completely or not at all; a damaged folder is created
     again, with a warning. Folders are never removed: delete `cache`, or its
     content, when no process uses it.
 
@@ -105,11 +106,11 @@ def parallel_dataset(
     distribution is set when the dataset is created, the last batch is filled
     with rows of padding, which losses and metrics of this package ignore.
 
-    Pairs that are too long or have a blank side are dropped. A warning counts
-    them, and so does the attribute `dropped` of the dataset, such as
-    `{"too_long": 0, "empty": 0}`. (The results of its `map` and `take` do not
-    have this attribute.) Keras warns that it cannot shuffle datasets; call
-    `model.fit(dataset, shuffle=False)`.
+    Pairs that are too long or have a blank side are dropped, with a warning
+    that counts them. The attribute `dropped` of the dataset has the same
+    counts, such as `{"too_long": 0, "empty": 0}`; datasets returned by `map` or
+    `take` do not have this attribute. Keras warns that it cannot shuffle
+    datasets; to avoid this warning, call `model.fit(dataset, shuffle=False)`.
 
     Args:
         sources: The `Path` of a UTF-8 file with one sentence per line, plain
@@ -128,22 +129,22 @@ def parallel_dataset(
         max_length: Maximum length of a side, including start and end. Defaults
             to `None`, which means no limit.
         buckets: Maximum number of buckets. Defaults to `8`.
-        copying: Whether unknown words get the ids of a model with
-            `copying=True`: `V + j` for a word that first occurs at position
-            `j` of the source. Both tokenizers must then have the same
-            vocabulary of `V` ids. Defaults to `False`.
+        copying: Whether to prepare batches for a model with `copying=True`. A
+            word that is not in the vocabulary of `V` ids then gets the id
+            `V + j`, where `j` is its first position in the source. Both
+            tokenizers must have the same vocabulary. Defaults to `False`.
         sample_subwords: The `rate` for sampling new segmentations of both
             sides in every epoch, as in `SentencePieceTokenizer.sample`. It
             has no effect without `training`. Defaults to `0.0`, which always
             uses the best segmentation.
         shard: The pair `(index, count)`: the index of this process, from 0,
             and the number of processes. Defaults to `None`, a single process.
-        cache: A folder for the ids, which is created if missing. It needs
-            about half the size of the plain text. Defaults to `None`, which
+        cache: A folder for the ids, which is created if missing. It takes about
+            half as much disk space as the plain text. Defaults to `None`, which
             keeps the ids in memory.
-        max_tokens: Maximum number of source or target tokens in a batch of one
-            process, including padding. Defaults to `None`, which means no
-            limit: every batch has `batch_size` pairs.
+        max_tokens: Maximum number of source tokens, and of target tokens, in a
+            batch of one process, including padding. Defaults to `None`, which
+            means no limit: every batch has `batch_size` pairs.
 
     Returns:
         A `tf.data.Dataset` with a known number of batches; if TensorFlow is
@@ -153,8 +154,8 @@ def parallel_dataset(
         ValueError: If a number is out of range, a file is invalid, two texts
             have different numbers of lines, a list of `str` contains file
             names, there are too few pairs for a batch, a tokenizer is a
-            `ParallelTokenizer`, the vocabularies differ with `copying`, or a
-            tokenizer does not support `sample_subwords`.
+            `ParallelTokenizer`, `copying` is set but the vocabularies differ,
+            or a tokenizer does not support `sample_subwords`.
         OSError: If `cache` cannot be written, or the disk is full.
 
     Example:

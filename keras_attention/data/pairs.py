@@ -21,7 +21,8 @@ def read_pairs(
 ) -> tuple[list[str], ...]:
     r"""Read columns of a tab-separated file.
 
-    There is no quoting, stripping, or header: each line is a row.
+    Each line is a row: quotation marks have no special meaning, whitespace is
+    kept, and the first line is not a header.
 
     Args:
         path: Path to a UTF-8 file, plain or gzip.

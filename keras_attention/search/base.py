@@ -37,12 +37,12 @@ class Generation(NamedTuple):
         scores: `(B, N)` float32 or float64, by which the hypotheses are sorted.
         lengths: `(B, N)` int32, the number of tokens of each hypothesis,
             including the end token. If a row has fewer than `N` hypotheses, the
-            others have the score `-inf` and the length 0.
+            remaining entries have the score `-inf` and the length 0.
         weights: `(B, N, T, Tv)`, the attention weights of each token, 0 after
             the last token; `None` if the step returned no weights.
         token_scores: `(B, N, T)`, the log probability of each token, as the
             step returned it; 0 after the last token. Without penalties, the
-            score is their sum.
+            score of a hypothesis is the sum of its `token_scores`.
     """
 
     tokens: Any
@@ -55,34 +55,37 @@ class Generation(NamedTuple):
 class AbstractSearch:
     """Generates sequences from a step function, in one loop in the graph.
 
-    A search depends only on a step function. It writes into buffers of their
-    final size and stops as soon as nothing can improve, so that the same code
-    runs eagerly, compiled, and exported. The step is called once before the
-    loop, to determine the structure of its results, and then in the loop.
+    A search needs only a step function of the model. It writes its results into
+    tensors that have their final size from the beginning. Therefore, the same
+    code runs eagerly, compiled, and exported. The loop stops as soon as no
+    hypothesis can improve. The step function is called once before the loop, to
+    determine the structure of its results, and then in the loop.
 
     A token can be forbidden by the options below, or by the model, with a log
-    probability of `-inf`. A hypothesis that no token can extend is dropped. If
-    no hypothesis is left, because none satisfies the constraints or because the
-    model returns only NaN, the row has the score `-inf`, the length 0 and no
-    tokens. Outside of a graph, the search then issues a warning.
+    probability of `-inf`. A hypothesis that no token can extend is dropped. A
+    row can lose all hypotheses in this way, because none satisfies the
+    constraints or because the model returns only NaN. The row then has the
+    score `-inf`, the length 0 and no tokens, and, outside of a graph, the
+    search issues a warning.
 
     A subclass defines `call`, and is registered with
     `keras.saving.register_keras_serializable`. If it has further arguments, it
-    also defines `__init__`, and `get_config` if an argument is not an attribute
-    of the same name. The building blocks are the functions of
-    `keras_attention.search`: `follow_path` for one hypothesis per row;
-    `begin_beams`, `extend_beams` and `select_beams` for several.
+    also defines `__init__`. If an argument is not an attribute of the same
+    name, it also defines `get_config`. You can build a search from the
+    functions of `keras_attention.search`: `follow_path` for one hypothesis per
+    row; `begin_beams`, `extend_beams` and `select_beams` for several.
 
     Args:
         max_length: Maximum length of a hypothesis, in tokens, including the end
-            token. A hypothesis that reaches it may be returned without an end
-            token. Defaults to `100`.
-        min_length: Minimum length, counted in the same way: the end token is
-            forbidden before it. Defaults to `1`.
+            token. A hypothesis of this length may lack the end token. Defaults
+            to `100`.
+        min_length: Minimum length of a hypothesis, in tokens, including the end
+            token, which is forbidden in shorter hypotheses. Defaults to `1`.
         start_id: Id of the start token. Defaults to `2`.
         end_id: Id of the end token. Defaults to `3`.
         no_repeat_ngram_size: Length of n-grams that may occur only once in a
-            hypothesis; the start token is not counted. Defaults to `0`, off.
+            hypothesis; the start token is not counted. Defaults to `0`, which
+            allows repetitions.
         forbidden_ids: Ids of tokens that are never generated, such as `[1]` for
             the unknown token. Defaults to `()`.
 
@@ -91,23 +94,24 @@ class AbstractSearch:
             `(B, K)`, int32, of `K` beams a row, and returns
 
             - `log_probs (B, K, V)` in any float dtype; `-inf` is allowed,
-            - the next state, with the structure, shapes and dtypes of the
-              state before (the first step may still change dtypes),
-            - `weights (B, K, Tv)` or `None`, consistently one of the two.
+            - the next state, with the structure, shapes and dtypes of `state`
+              (only the first step may change dtypes),
+            - the attention weights `(B, K, Tv)` in every step, or `None` in
+              every step.
 
-            The function captures what the beams share, such as the memory.
-            Under JAX it must not draw random numbers or assign variables.
-        state: Any structure of tensors, `()` for none; `None` in it stays
-            `None`. Leaves have the batch on axis 0 and one beam on axis 1.
+            Tensors that all beams share, such as the memory, are not part of
+            the state: the function captures them. Under JAX, the function must
+            not draw random numbers or assign variables.
+        state: Any structure of tensors, `()` for none; it may contain `None`.
+            All tensors have the batch on axis 0 and one beam on axis 1.
         batch_size: Number of rows, an integer or a scalar tensor.
-        memory_mask: Boolean `(B, Tv)`, `True` at valid positions of the source
-            that `weights` attend to, or `None`. Only the coverage penalty needs
-            it.
+        memory_mask: Boolean `(B, Tv)`, `True` at valid positions of the source,
+            or `None`. Only the coverage penalty needs this mask.
         prefix: Integer ids `(B, P)` that each hypothesis of the row must begin
             with, or `None`. Shorter prefixes are padded with 0 on the right.
-            These tokens are scored like any others, and override the options
-            above that forbid tokens. An end token in the prefix ends the
-            hypothesis, and so does `max_length`. An id outside the model's
+            The tokens of a prefix are scored like all other tokens. They may be
+            tokens that the options above forbid. A hypothesis ends at an end
+            token in the prefix, and at `max_length`. An id outside the model's
             vocabulary has probability 0.
 
     Returns:
@@ -117,9 +121,9 @@ class AbstractSearch:
         ValueError: If an argument is not an integer, a length is less than 1,
             `min_length` exceeds `max_length`, or an id is negative. When
             called: if `step` is not callable or returns other shapes, an id is
-            not below `V`, a leaf of `state` does not have one beam on axis 1,
-            `prefix` is not `B` rows of ids, or the shape of `memory_mask` does
-            not match.
+            not below `V`, a tensor of `state` does not have one beam on axis 1,
+            `prefix` does not have the shape `(B, P)`, or the shape of
+            `memory_mask` does not match.
     """
 
     # Whether it needs the weights of a step, even if nobody asks for them.
@@ -198,8 +202,8 @@ class AbstractSearch:
         """Search with checked arguments.
 
         Args:
-            step: As in the call arguments, but it converts the results of the
-                user's step to tensors and checks them.
+            step: As in the call arguments. The results of the step function
+                have been checked, and converted to tensors.
             state: A structure of tensors `(B, 1, ...)`.
             batch_size: As in the call.
             memory_mask: As in the call.
@@ -212,10 +216,10 @@ class AbstractSearch:
         raise missing_method(self.call)
 
     def program_key(self) -> tuple:
-        """Return what identifies the compiled program of this search.
+        """Return the key of the compiled program of this search.
 
-        Searches with the same key share a program. They have the same class and
-        the same attributes, except those in `varying` and random seed
+        Searches with the same key share a program. The key consists of the
+        class and of all attributes, except those in `varying` and random seed
         generators. A search with attributes other than numbers and strings does
         not share a program.
         """

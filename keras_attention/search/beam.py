@@ -33,24 +33,25 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
 
     Here `n` is the number of tokens, including the end token, `w_ti` is the
     weight of source position `i` at token `t`, `a` is the length penalty, and
-    `b` is the coverage penalty. At each step, every hypothesis is extended by
-    every token, and the `beam_size` best extensions by this score are kept. A
-    finished hypothesis remains in the beam, unchanged, until `beam_size` others
-    are better. Hypotheses that reach `max_length` are ranked with the others,
-    even if they have no end token.
+    `b` is the coverage penalty. At each step, the search extends every
+    hypothesis by every token, and keeps the `beam_size` extensions with the
+    highest scores. A finished hypothesis stays in the beam until `beam_size`
+    other hypotheses have higher scores. Hypotheses of length `max_length`
+    without an end token are ranked like finished hypotheses.
 
-    With one beam, it equals `GreedySearch`; with as many beams as there are
-    possible sequences, it is an exhaustive search. The search stops when no
-    unfinished hypothesis can become one of the best `n_best`, so stopping early
-    never changes the result. With a length penalty it stops later, because
-    longer hypotheses can still gain.
+    With one beam, this search equals `GreedySearch`. With as many beams as
+    there are possible sequences, it is an exhaustive search. The search stops
+    when no unfinished hypothesis can become one of the best `n_best`.
+    Therefore, to stop early never changes the result. With a length penalty,
+    the search stops later, because longer hypotheses can still gain.
 
     Without penalties, the most likely hypotheses tend to be short. Values of
     `a` from 0.6 to 1 are usual; with a `b` of 0.2, fewer source words are left
     untranslated.
 
-    Ties are resolved in favor of the better beam, then of the smaller id (on
-    torch, in any order).
+    If extensions have equal scores, the search prefers the extension of the
+    hypothesis with the higher rank, and then the token with the smaller id. On
+    torch, the order of equal scores is not defined.
 
     Args:
         beam_size: Beam width `K`, the number of hypotheses to keep. It may
@@ -59,28 +60,28 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
             `1`.
         length_penalty: The exponent `a`; a negative value prefers short
             hypotheses. Defaults to `0.0`.
-        coverage_penalty: The factor `b`. For a position that was never attended
-            to, the logarithm is that of 1e-37. Defaults to `0.0`.
+        coverage_penalty: The factor `b`. At positions that were never attended
+            to, the logarithm is `log 1e-37`. Defaults to `0.0`.
         max_length: Maximum length of a hypothesis, in tokens, including the end
             token. Defaults to `100`.
-        min_length: Minimum length, counted in the same way. Defaults to `1`.
+        min_length: Minimum length of a hypothesis. Defaults to `1`.
         start_id: Id of the start token. Defaults to `2`.
         end_id: Id of the end token. Defaults to `3`.
         no_repeat_ngram_size: Length of n-grams that may occur only once in a
-            hypothesis. Defaults to `0`, off.
+            hypothesis. Defaults to `0`, which allows repetitions.
         forbidden_ids: Ids of tokens that are never generated. Defaults to `()`.
 
     Shapes:
         `tokens (B, n_best, max_length)`, `scores (B, n_best)`,
         `lengths (B, n_best)` and `weights (B, n_best, max_length, Tv)`; the
-        rest as in `AbstractSearch`. The step is called with one beam first,
-        then with `beam_size` beams.
+        rest as in `AbstractSearch`. The first call of the step function has one
+        beam, and all later calls have `beam_size` beams.
 
     Raises:
         ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, if
             a penalty is not finite or so large that scores overflow, or if
-            `coverage_penalty` is negative. When called: if there is a coverage
-            penalty and the step returns no weights.
+            `coverage_penalty` is negative. When called: if the coverage penalty
+            is not 0 and the step returns no weights.
 
     Example:
 

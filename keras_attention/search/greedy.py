@@ -17,20 +17,21 @@ class GreedySearch(AbstractSearch, varying=("max_length",)):
         y_t = argmax_y log p(y | y_1 ... y_{t-1})
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
-    This is the cheapest search; it equals beam search with one beam. It can
-    miss the most likely sequence, because a slightly less likely first token
-    can lead to a much more likely sequence.
+    This is the cheapest search. It equals beam search with one beam. Greedy
+    search can miss the most likely sequence, because a slightly less likely
+    first token can lead to a much more likely sequence.
 
     Args:
         max_length: Maximum length of a hypothesis, in tokens, including the end
-            token. A hypothesis that reaches it may be returned without an end
-            token. Defaults to `100`.
-        min_length: Minimum length, counted in the same way: the end token is
-            forbidden before it. Defaults to `1`.
+            token. A hypothesis of this length may lack the end token. Defaults
+            to `100`.
+        min_length: Minimum length of a hypothesis, in tokens, including the end
+            token, which is forbidden in shorter hypotheses. Defaults to `1`.
         start_id: Id of the start token. Defaults to `2`.
         end_id: Id of the end token. Defaults to `3`.
         no_repeat_ngram_size: Length of n-grams that may occur only once in a
-            hypothesis; the start token is not counted. Defaults to `0`, off.
+            hypothesis; the start token is not counted. Defaults to `0`, which
+            allows repetitions.
         forbidden_ids: Ids of tokens that are never generated, such as `[1]` for
             the unknown token. Defaults to `()`.
 

@@ -28,32 +28,35 @@ class RequiredPhrases(AbstractSearch, varying=("max_length", "phrases")):
     """Searches for the best hypotheses that contain required phrases.
 
     This is lexically constrained decoding with dynamic beam allocation. For
-    every hypothesis, the search counts the tokens of phrases that it contains,
-    including those of a phrase that it ends in the middle of. At each step, the
-    beams are divided evenly among these counts, so that hypotheses with few and
-    with many of the tokens are kept. Each hypothesis is also extended by the
-    next tokens of its phrases. A hypothesis can end only when it contains all
-    phrases. Phrases may overlap.
+    every hypothesis, the search counts how many tokens of the phrases it
+    contains; the tokens of an unfinished phrase at its end count, too. At each
+    step, the search divides the beams evenly among these counts. In this way,
+    it keeps hypotheses with few tokens of the phrases as well as hypotheses
+    with many. It also extends each hypothesis by the next tokens of its
+    phrases. A hypothesis can end only when it contains all phrases. Phrases may
+    overlap.
 
-    With as many beams as there are possible sequences, the search is
-    exhaustive. Use more beams than there are tokens in the phrases of a row. If
-    no hypothesis within `max_length` contains all phrases, the score is `-inf`.
+    Use more beams than there are tokens in the phrases of a row. With as many
+    beams as there are possible sequences, the search is exhaustive. If no
+    hypothesis within `max_length` contains all phrases, the score is `-inf`.
 
     Args:
-        search: The `BeamSearch` whose options apply. Searches with one
-            hypothesis per row are not supported, because they cannot backtrack
-            to include a phrase.
+        search: A `BeamSearch`, which sets the options. Greedy search and
+            sampling are not supported, because they cannot go back to include a
+            phrase.
         phrases: Integers `(B, C, L)`: for each row, `C` phrases of up to `L`
-            ids, padded with 0 on the right. A phrase of zeros is ignored. The
-            tokens of the phrases are added to a shortlist of their row.
+            ids, padded with 0 on the right. A phrase of zeros is ignored. If
+            you use a `Shortlist`, the tokens of the phrases are added to the
+            list of their row.
 
     Shapes:
         As in `BeamSearch`.
 
     Raises:
-        ValueError: If `search` is not a `BeamSearch`, or if `phrases` has
-            another shape or, outside of a graph, contains the start or the end
-            id. When called: if `phrases` does not have a row for each source.
+        ValueError: If `search` is not a `BeamSearch`; if `phrases` has another
+            shape; or, outside of a graph, if `phrases` contains the start or
+            the end id. When called: if `phrases` does not have a row for each
+            source.
 
     Example:
 

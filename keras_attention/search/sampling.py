@@ -28,41 +28,40 @@ class Sampling(AbstractSearch, varying=("temperature", "seed")):
         y_t ~ p(y | y_1 ... y_{t-1})^(1 / temperature), truncated and normalized
         score = sum_t log p(y_t | y_1 ... y_{t-1})
 
-    The distribution is truncated in this order: first, forbidden tokens are
-    removed; then all but the `top_k` most likely tokens; then all but the
-    smallest set of tokens whose probabilities sum to at least `top_p`. The
-    score is computed from the original distribution, regardless of temperature
-    and truncation.
+    The distribution is truncated in three steps. First, forbidden tokens are
+    removed. Then only the `top_k` most likely tokens are kept. Of these, only
+    the smallest set of tokens is kept whose probabilities sum to at least
+    `top_p`. The score is computed from the original distribution, regardless of
+    temperature and truncation.
 
-    All random numbers are drawn before the loop, one for each token. The
+    All random numbers are drawn before the loop, one for each token. The random
     generator keeps its state between calls, so that two calls give different
     samples. Two searches with the same seed give the same sequence of samples
-    if backend, batch size and compiler (XLA or none) are also the same.
+    if backend, batch size and compiler (XLA or none) are also the same. A
+    search that is loaded, copied or unpickled starts from the seed again.
 
-    A search that is loaded, copied or unpickled starts from the seed again.
-
-    `Seq2Seq.generate` carries the generator's state for you. If you call a
-    search in a function that you compile with `jax.jit`, carry the state in a
+    `Seq2Seq.generate` updates the state of the generator for you. If you call a
+    search in a function that you compile with `jax.jit`, pass the state in a
     `keras.StatelessScope`, as for any Keras layer with dropout.
 
     Args:
-        temperature: Values above 1 flatten the distribution; values below 1
-            sharpen it. Near 0, sampling equals `GreedySearch`. Defaults to
-            `1.0`.
-        top_k: Number of most likely tokens to draw from, or `None` for all.
-            Ties are resolved in favor of smaller ids (on torch, in any order).
-            Defaults to `None`.
+        temperature: Values above 1 make probabilities more equal; values below
+            1 make likely tokens more likely. Near 0, sampling equals
+            `GreedySearch`. Defaults to `1.0`.
+        top_k: Number of most likely tokens to draw from, or `None` for all. If
+            tokens have equal probabilities, those with smaller ids are kept; on
+            torch, any of them. Defaults to `None`.
         top_p: Minimum total probability of the tokens to draw from (nucleus
             sampling), or `None` for all tokens. Defaults to `None`.
         seed: Integer random seed, which makes samples reproducible. With
             `None`, every search draws different samples. Defaults to `None`.
         max_length: Maximum length of a hypothesis, in tokens, including the end
             token. Defaults to `100`.
-        min_length: Minimum length, counted in the same way. Defaults to `1`.
+        min_length: Minimum length of a hypothesis. Defaults to `1`.
         start_id: Id of the start token. Defaults to `2`.
         end_id: Id of the end token. Defaults to `3`.
         no_repeat_ngram_size: Length of n-grams that may occur only once in a
-            hypothesis. Defaults to `0`, off.
+            hypothesis. Defaults to `0`, which allows repetitions.
         forbidden_ids: Ids of tokens that are never generated. Defaults to `()`.
 
     Shapes:

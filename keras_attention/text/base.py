@@ -34,14 +34,14 @@ class AbstractTokenizer(AbstractReader):
     translate them to operations of TensorFlow, LiteRT and ONNX.
 
     Methods that take strings accept a list, an array or a table column, and
-    return NumPy arrays or lists. For a TensorFlow string tensor they return
-    tensors, also inside a `tf.function` or `tf.data.Dataset.map`. To save
-    such a function as a SavedModel, track
-    `keras_attention.export.TensorTokenizer(tokenizer)`, which owns the lookup
-    tables.
+    return NumPy arrays or lists. If you pass a TensorFlow string tensor, they
+    return tensors, also inside a `tf.function` or `tf.data.Dataset.map`. To
+    save such a function in a SavedModel, make
+    `keras_attention.export.TensorTokenizer(tokenizer)` an attribute of the
+    saved object, because it owns the lookup tables.
 
-    Invalid UTF-8 bytes are replaced by U+FFFD. Lowercasing is not case
-    folding, which would convert the German "ß" to "ss".
+    Invalid UTF-8 bytes are replaced by U+FFFD. Lowercasing keeps the German
+    "ß", which case folding would convert to "ss".
 
     A tokenizer is saved as JSON with the name of its class, which is
     registered with Keras, and its config. Copying and pickling use the same
@@ -58,8 +58,8 @@ class AbstractTokenizer(AbstractReader):
         lowercase: Whether to lowercase text. Defaults to `False`.
 
     Raises:
-        ValueError: If `normalization` is not one of these, or `lowercase` is
-            not a boolean.
+        ValueError: If `normalization` is not one of these names, or `lowercase`
+            is not a boolean.
 
     Example:
 
@@ -103,16 +103,16 @@ class AbstractTokenizer(AbstractReader):
 
         Args:
             text: Strings `(B,)`: a list, an array or a tensor.
-            max_length: Maximum length of a row, including start and end. A
-                longer row is truncated, and still ends with the end id.
+            max_length: Maximum length of a row, including start and end id. A
+                longer row is truncated, but still ends with the end id.
                 Defaults to `None`, which means no limit.
 
         Returns:
             Ids `(B, T)` int32: start, text, end, and zeros as padding.
 
         Raises:
-            ValueError: If `text` is not `(B,)`, or `max_length` is not an
-                integer of at least 2.
+            ValueError: If the shape of `text` is not `(B,)`, or `max_length` is
+                not an integer of at least 2.
         """
         if max_length is not None:
             check_integer("max_length", max_length, FRAME)
@@ -247,10 +247,10 @@ class AbstractTokenizer(AbstractReader):
         """Serialize the tokenizer to JSON, as `save` does.
 
         Returns:
-            JSON with the class name and config. For readers without the
-            class, it also contains the steps, with all vocabularies that are
-            not in the config. The steps are omitted if they give ids other
-            names than `vocabulary` does.
+            JSON with the class name and the config. It also contains the steps,
+            with all vocabularies that are not in the config, so that programs
+            without this class can use the file. The steps are omitted if their
+            tokens differ from those in `vocabulary`.
         """
         name, config = (
             keras.saving.get_registered_name(type(self)),

@@ -15,10 +15,10 @@ from keras_attention.text.vocabulary import AbstractVocabularyTokenizer
 class CharacterTokenizer(AbstractVocabularyTokenizer):
     """Assigns an id to every Unicode character.
 
-    If all characters of a text are in the vocabulary, decoding restores it
-    exactly, after normalization. Sequences are about five times as long as
-    sequences of words. Therefore, this tokenizer suits small tasks, such as
-    dates, numbers and spelling. An unknown character is decoded as U+FFFD.
+    If all characters of a text are in the vocabulary, decoding restores the
+    normalized text exactly. Sequences are about five times as long as sequences
+    of words. Therefore, this tokenizer suits small tasks, such as dates,
+    numbers and spelling. An unknown character is decoded as U+FFFD.
 
     Args:
         vocabulary: Characters, with the ids 4, 5, ... in this order.

@@ -19,19 +19,20 @@ from keras_attention.text.tensors import is_tensor
 class ParallelTokenizer(AbstractTokenizer):
     """Tokenizes each text with several tokenizers.
 
-    With it, each member of an `Ensemble` can use its own source tokenizer. A
-    `Translator` creates one if you pass a list of source tokenizers.
+    A `ParallelTokenizer` lets each member of an `Ensemble` use its own source
+    tokenizer. A `Translator` creates a `ParallelTokenizer` if you pass a list
+    of source tokenizers.
 
-    `tokenize` returns ids `(B, T, M)`: those of tokenizer `m` are
-    `[..., m]`, padded with zeros. All other methods use the first tokenizer,
+    `tokenize` returns ids `(B, T, M)`, where `[..., m]` are the ids of
+    tokenizer `m`, padded with zeros. All other methods use the first tokenizer,
     for example to copy words.
 
     Args:
         tokenizers: A list of `M` tokenizers.
 
     Raises:
-        ValueError: If the list is empty, or an item is not a tokenizer of
-            text.
+        ValueError: If the list is empty, or an item is not a tokenizer or is a
+            `ParallelTokenizer`.
 
     Example:
 

@@ -34,29 +34,32 @@ class SentencePieceTokenizer(AbstractTokenizer):
     r"""Splits text into pieces with a `sentencepiece` model.
 
     A piece is a word, a part of a word, or a character. A space belongs to
-    the piece after it. Therefore, decoding restores text in any language
-    exactly, including spaces, after normalization. The only exception is
-    U+2581, which the model uses to represent a space.
+    the piece after it. Therefore, decoding restores the normalized text of any
+    language exactly, including spaces. The only exception is U+2581, the
+    character with which the model represents a space.
 
-    The default normalization is NFKC, as in `sentencepiece`, which suits
-    typed input: "ﬁ" becomes "fi", "…" three dots, "②" "2", and "tʰ" "th".
-    Targets are normalized in the same way, for training and in the output.
-    To keep them unchanged, train with `normalization="nfc"`, or with
-    `"identity"` for identical bytes.
+    The default normalization is NFKC, as in `sentencepiece`. It suits typed
+    input, because it replaces "ﬁ" by "fi", "…" by three dots, "②" by "2", and
+    "tʰ" by "th". If the tokenizer is used for targets, the model is trained on
+    normalized targets and generates normalized text. To keep the characters of
+    targets, train the tokenizer with `normalization="nfc"`, or with
+    `"identity"` to keep all bytes.
 
-    A character without a piece is spelled in bytes if the model has pieces
-    for all bytes. Otherwise it is unknown, and a run of unknown characters is
-    one id.
+    If a character is not in any piece, it is spelled in bytes, provided that
+    the model has pieces for all bytes. Otherwise the character is unknown, and
+    a run of unknown characters has one id.
 
     The saved tokenizer contains the model. Its content is the attribute
     `model`; `Path("my.model").write_bytes(tokenizer.model)` writes it to a
-    file for other tools. You can also use a model that was trained elsewhere:
-    its special pieces get the ids 0 to 3, and the others follow in order. Its
-    own normalization is applied after `normalization`.
+    file for other tools. You can also use a model that was trained with other
+    tools: its special pieces get the ids 0 to 3, and its other pieces get the
+    next ids in their order. The normalization of this model is applied after
+    `normalization`.
 
-    In a TensorFlow graph, `tensorflow_text` splits the text. The ids are the
-    same, unless two segmentations have equal probability: then its version of
-    `sentencepiece` may choose another one.
+    In a TensorFlow graph, `tensorflow_text` splits the text. The ids are
+    usually the same. However, if two segmentations of a text have equal
+    probability, `tensorflow_text` may choose the other one, because it contains
+    another version of `sentencepiece`.
 
     Args:
         model: The content of a model file as `bytes`, or its `Path`.
@@ -66,7 +69,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
 
     Raises:
         ValueError: If `model` is neither `bytes` nor a `Path`, or is not a
-            usable model.
+            valid model.
 
     Example:
 
@@ -107,11 +110,12 @@ class SentencePieceTokenizer(AbstractTokenizer):
 
         Args:
             text: Strings.
-            rate: `alpha` of `sentencepiece`, above 0 and at most 1. For a
-                `"bpe"` model, the probability of skipping a merge; 0.1 is
-                common. For a `"unigram"` model, which can produce every
-                segmentation, the exponent of their probabilities: lower values
-                make them more equal; 0.1 to 0.5 are common.
+            rate: The option `alpha` of `sentencepiece`, above 0 and at most 1.
+                For a `"bpe"` model, `rate` is the probability of skipping a
+                merge; 0.1 is common. A `"unigram"` model raises the
+                probabilities of segmentations to the power of `rate`: lower
+                values make segmentations more equally probable; 0.1 to 0.5 are
+                common.
             seed: The random seed, from 0 to `2**32 - 1`. The same seed gives
                 the same segmentations.
 
@@ -169,7 +173,7 @@ class SentencePieceTokenizer(AbstractTokenizer):
                 `"nfkc"`.
             lowercase: Whether to lowercase text. Defaults to `False`.
             byte_fallback: Whether each of the 256 bytes gets an id. Defaults to
-                `None`, which means only if the vocabulary has room for them.
+                `None`, which means `True` if the vocabulary is large enough.
             character_coverage: The fraction of the text whose characters get
                 ids, in `(0, 1]`. Defaults to `0.9995`.
 

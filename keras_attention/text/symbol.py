@@ -20,11 +20,11 @@ from keras_attention.text.vocabulary import frequent_tokens
 class SymbolTokenizer(AbstractVocabularyTokenizer):
     """Assigns an id to every symbol between spaces, without changing it.
 
-    Phonemes, tags and other codes are such symbols: "tʰ", "˧˧" and "V;PST"
-    are one symbol each. Text is not normalized, lowercased or split further.
-    Therefore, decoding restores a text of known symbols with single spaces
-    exactly. Only ASCII whitespace separates symbols; other spaces, such as
-    U+00A0, are part of a symbol.
+    Symbols can be phonemes, tags or other codes: "tʰ", "˧˧" and "V;PST" are one
+    symbol each. Text is not normalized, lowercased or split further. Therefore,
+    decoding restores a text exactly if all of its symbols are known and
+    separated by single spaces. Only ASCII whitespace separates symbols; other
+    spaces, such as U+00A0, are part of a symbol.
 
     Args:
         vocabulary: Symbols, with the ids 4, 5, ... in this order.

@@ -25,18 +25,18 @@ class TaggedTokenizer(AbstractTokenizer):
     r"""Tokenizes a text with tags, and puts the tags before the text.
 
     The input is a text, a tab, and tags. For inflection, this is a lemma and
-    its morphological features: "deve", a tab, "N;ACC;PL". Each tag is one
-    symbol without the whitespace around it, and another tokenizer splits the
-    text. A text without a tab has no tags. Everything after the first tab is
-    tags; blank tags are ignored.
+    its morphological features: "deve", a tab, "N;ACC;PL". Each tag, without the
+    whitespace around it, gets one id. Another tokenizer splits the text. A text
+    without a tab has no tags. All text after the first tab is read as tags;
+    blank tags are ignored.
 
     Args:
         tokenizer: The tokenizer of the text. Its ids are unchanged.
         tags: The tags.
         separator: The separator between two tags. Defaults to `";"`.
-        tag_ids: The ids of the tags. `extended` uses it, because some tags
-            then have ids between those of the text. Defaults to `None`,
-            which assigns the ids after those of `tokenizer`.
+        tag_ids: The ids of the tags. `extended` sets this argument, because new
+            entries of the text get ids after those of old tags. Defaults to
+            `None`, which assigns the ids after those of `tokenizer`.
 
     Raises:
         ValueError: If an entry of `tags` contains the separator, is empty, is

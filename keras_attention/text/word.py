@@ -56,25 +56,26 @@ class WordTokenizer(AbstractVocabularyTokenizer):
     It suits languages that put spaces between words, and has rules for
     English, German and French:
 
-    - Punctuation inside a word is part of it: "don't", "well-known",
+    - Punctuation inside a word is part of the word: "don't", "well-known",
       "T-Shirt", "3.5", "10:30", "R&B", "U.S.", "Obst-".
     - French elisions and English clitics are separate tokens: "l'" + "homme",
       "man" + "'s". This keeps the vocabulary small.
-    - Every other punctuation mark is a token: "..." is three.
+    - Every other punctuation mark is a token: "..." becomes three tokens.
     - A space before `: ; ! ? %`, as in French, belongs to the mark: " :" has
       an id of its own if it is frequent enough in the training text.
 
     A token that is not in the vocabulary is looked up again without the
     punctuation at its edges: "Obst-" as "Obst", "'em" as "em", " !" as "!".
 
-    `detokenize` puts a space between two tokens, except before closing marks
-    and clitics, after opening marks and elisions, and on both sides of `/`.
-    Double quotes of any shape alternate between opening and closing, and
-    "-Schild" joins a closing quote. Other spellings are normalized by these
-    rules: "a , b" becomes "a, b", "« a »" becomes "«a»", and a curly
-    apostrophe inside a word becomes a straight one. Text that was decoded
-    from known ids is split into the same ids again. The unknown id is decoded
-    as "<unk>", and "<unk>" in a text is tokenized as the unknown id.
+    `detokenize` puts a space between two tokens, with these exceptions: no
+    space before closing marks and clitics, after opening marks and elisions,
+    and on both sides of `/`. The first double quote of a text opens, the second
+    closes, and so on, whatever their shapes. A token such as "-Schild" follows
+    a closing quote without a space. These rules also normalize spelling: "a ,
+    b" becomes "a, b", "« a »" becomes "«a»", and a curly apostrophe inside a
+    word becomes a straight apostrophe. If you tokenize a text that was decoded
+    from known ids, you get these ids again. The unknown id is decoded as
+    "<unk>", and "<unk>" in a text is tokenized as the unknown id.
 
     Args:
         vocabulary: Words and punctuation, with the ids 4, 5, ... in this

@@ -36,10 +36,12 @@ class WordPieceTokenizer(AbstractTokenizer):
     "##.", where "##" marks a piece that continues a word. A word that cannot
     be split into pieces is unknown as a whole. Therefore, decoding restores
     the text exactly, except that all whitespace becomes single spaces, and
-    unknown words are lost. It suits languages that put spaces between words.
+    unknown words are lost. The tokenizer suits languages that put spaces
+    between words.
 
-    Unlike in BERT, punctuation marks are not separate words: "Hunde." would
-    be decoded as "Hunde .", and LiteRT has no operation to join them again.
+    Unlike in BERT, punctuation marks are not separate words. If they were,
+    "Hunde." would be decoded as "Hunde .", and LiteRT has no operation that
+    removes the space.
 
     LiteRT has no Unicode normalization, so `normalization` is `"identity"`.
     Control characters and invisible characters become spaces, including the
@@ -130,9 +132,9 @@ class WordPieceTokenizer(AbstractTokenizer):
             lowercase: Whether to lowercase text and remove accents. Defaults to
                 `False`.
             character_coverage: The fraction of the text whose characters get
-                ids, in `(0, 1]`. A word with any other character is unknown, so
-                lower it only for text with thousands of rare characters.
-                Defaults to `1.0`.
+                ids, in `(0, 1]`. A word with a character without an id is
+                unknown as a whole. Therefore, use a lower value only for text
+                with thousands of rare characters. Defaults to `1.0`.
 
         Returns:
             The tokenizer.
