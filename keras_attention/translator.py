@@ -65,25 +65,25 @@ class Translator:
     """Translates text with a trained model.
 
     Tokenization runs in Python, and generation runs in a compiled graph. On
-    TensorFlow, one graph serves all lengths; JAX and XLA compile one graph
-    per shape, so inputs are padded to a few sizes. Sentences run in batches
-    of similar length, and the translations are returned in input order.
-    Apart from the text itself, a batch needs no more memory than `batch_size`
-    times `max_source_length` tokens, no matter how long a sentence is.
+    TensorFlow, one graph serves all lengths; JAX and XLA compile one graph per
+    shape, so that inputs are padded to a few sizes. Sentences run in batches of
+    similar length, and the translations are returned in input order. However
+    long a sentence is, a batch needs memory for at most `batch_size` times
+    `max_source_length` source tokens, in addition to the text itself.
 
     The constructor arguments are attributes that you can change. Threads can
     share a translator. Pickling and copying use the files that `save` writes.
     Start other processes with `spawn` or `forkserver`, for example with
-    `multiprocessing.get_context("spawn")`. After a `fork`, TensorFlow hangs
-    in the child process if it has already run in the parent.
+    `multiprocessing.get_context("spawn")`. If TensorFlow has already run in a
+    process, it hangs in a child process that was created by `fork`.
 
     Args:
         model: A `Seq2Seq` or another `AbstractModel`. You can build and train
             it later, for example when a callback translates during training.
-        source_tokenizer: The tokenizer for the source. Use `None` if the
-            model reads features, such as images or speech. For an `Ensemble`,
-            you can pass a list with one tokenizer per model; source tokens,
-            attention and copied words are then those of the first tokenizer.
+        source_tokenizer: The tokenizer for the source. Use `None` if the model
+            reads features, such as images or speech. For an `Ensemble`, you can
+            pass a list with one tokenizer per model. Source tokens, attention
+            and copied words then refer to the first tokenizer.
         target_tokenizer: The tokenizer for the target.
         search: A search strategy. Defaults to `GreedySearch()`.
         max_source_length: Maximum number of source tokens, including start
@@ -106,22 +106,21 @@ class Translator:
         return_attention_scores: Whether to also return tokens and attention
             weights.
         return_token_scores: Whether to also return the target tokens and the
-            log probability of each.
+            log probability of each token.
         batch_size: Number of sentences per batch. Defaults to `32`.
         prefixes: The beginning of each translation, one string per sentence,
             or `None`. Unknown words in a prefix are kept unchanged. Defaults
             to `None`.
         required: Phrases that each translation must contain, one list of
-            strings per sentence, such as
-            `[["Müller"], [], ["two dogs", "snow"]]`, or `None`. Requires a
-            `BeamSearch` with more beams than there are tokens in the phrases
-            of a sentence. Each phrase is tokenized by itself. If no
-            translation within the `max_length` of the search contains all
-            phrases, the translation is empty, its score is `-inf`, and a
-            warning is issued. Defaults to `None`.
-        verbose: `1` for a progress bar, `0` for none; `"auto"` shows it if
-            there is more than one batch and standard output is a terminal.
-            Defaults to `"auto"`.
+            strings per sentence, such as `[["Müller"], [], ["two dogs",
+            "snow"]]`, or `None`. Requires a `BeamSearch` with more beams than
+            there are tokens in the phrases of a sentence. Each phrase is
+            tokenized separately. If no translation within the `max_length` of
+            the search contains all phrases, the translation is empty, its score
+            is `-inf`, and a warning is issued. Defaults to `None`.
+        verbose: `1` for a progress bar, `0` for none. `"auto"` shows a progress
+            bar if there is more than one batch and standard output is a
+            terminal. Defaults to `"auto"`.
         mask: Boolean mask `(B, Tv)` for features, `True` at valid positions.
             Defaults to `None`, which means that all positions are valid.
 
@@ -291,8 +290,9 @@ class Translator:
 
         Returns:
             A `Translation` with `texts`, `scores`, `target_tokens` and
-            `token_scores`. A score is the sum of the log probabilities of its
-            tokens. With a shortlist, only its words have probabilities.
+            `token_scores`. A score is the sum of the log probabilities of the
+            tokens. With a shortlist, only tokens in the shortlist have a
+            probability.
 
         Raises:
             ValueError: If an argument is invalid, or if the numbers of
@@ -343,12 +343,12 @@ class Translator:
     ) -> Self:
         """Return a translator with larger vocabularies, for fine-tuning.
 
-        Embeddings and the output layer grow. Old vocabulary entries keep their
-        ids and weights, and each new row is the mean of the old rows.
-        Therefore, the logit of a new entry is at first the mean of all logits:
-        the new entries take at most their share of the vocabulary from the
-        probability of the old ones, whose order is unchanged. Random rows could
-        get any probability.
+        Embeddings and the output layer get new rows. Old vocabulary entries
+        keep their ids and weights, and each new row is the mean of the old
+        rows. Therefore, before training, the logit of a new entry is the mean
+        of the logits of the old entries. A new entry is then at most as
+        probable as an old entry is on average, and the order of the old entries
+        is unchanged. With random rows, a new entry could have any probability.
 
         The new model is not compiled: call `model.compile` before `model.fit`.
         This translator is unchanged.
@@ -391,9 +391,9 @@ class Translator:
     def save(self, folder: str | Path) -> None:
         """Save model, tokenizers, search and options to a folder.
 
-        The optimizer state, which would be half to two thirds of the file, is
-        not saved. To continue training after loading, compile the model again,
-        or also save the model with `model.save(...)`.
+        The optimizer state is not saved, because it would be half to two thirds
+        of the file. To continue training after loading, compile the model
+        again, or also save the model with `model.save(...)`.
 
         Args:
             folder: Path to the folder. A translator that was saved there is
@@ -472,18 +472,19 @@ class Translator:
     ) -> None:
         """Export the translator, to run it without this package.
 
-        The new export is loaded and run before it replaces an old one.
-        `max_source_length` applies only to formats that read text, except
-        `"litert_text"`, and `replace_unknown` only to a SavedModel. The number
-        of translations per sentence is the `n_best` of the search. Without a
-        source tokenizer, the inputs are `source` and, unless it is an image,
-        `source_mask`.
+        The new export is loaded and run before it replaces an old export.
+        `max_source_length` applies to formats that read text, except
+        `"litert_text"`. `replace_unknown` applies only to a SavedModel. The
+        number of translations per sentence is the `n_best` of the search. For
+        a model without a source tokenizer, the inputs are `source` and
+        `source_mask`; if the source is an image, there is no `source_mask`.
 
         During tracing, some settings of the layers change, such as their use of
-        cuDNN and their dropout. Until the export ends, no other thread may
-        train the model, or translate or generate for the first time or with
-        another kind of search, because a function that is traced meanwhile
-        keeps these settings. Concurrent exports wait for each other.
+        cuDNN and their dropout. If another thread traced a function of the
+        model at this time, this function would keep these settings. Therefore,
+        until the export ends, other threads must not train the model. They may
+        translate or generate only with searches that they have used before.
+        Concurrent exports wait for each other.
 
         Args:
             path: A folder for a SavedModel; a `*.tflite` or `*.onnx` file for
@@ -491,15 +492,16 @@ class Translator:
                 either completely or not at all.
             format: Name of the format. `"tf_saved_model"` maps text to text,
                 for TensorFlow Serving. `"litert"` (for mobile devices) and
-                `"onnx"` (for onnxruntime) map ids to ids; the file contains the
-                tokenizers. `"litert_text"` maps text to text and requires
+                `"onnx"` (for onnxruntime) map ids to ids; the file also stores
+                the tokenizers. `"litert_text"` maps text to text and requires
                 `tensorflow_text`. `"onnx_text"` maps text to text with
-                onnxruntime alone, or with `onnxruntime-extensions` if a
-                tokenizer splits text into words. `"onnx_align"` is the same
-                with all `outputs` that the model has. You can also pass a
-                registered format. Defaults to `None`, which selects by the
-                extension of `path`: `"litert"` for `.tflite`, `"onnx"` for
-                `.onnx`, and `"tf_saved_model"` otherwise.
+                onnxruntime; if a tokenizer splits text into words, it also
+                requires `onnxruntime-extensions`. `"onnx_align"` is like
+                `"onnx_text"`, but with all `outputs` that the model has. You
+                can also pass the name of a format that you have registered.
+                Defaults to `None`, which selects the format by the extension of
+                `path`: `"litert"` for `.tflite`, `"onnx"` for `.onnx`, and
+                `"tf_saved_model"` otherwise.
             max_length: Maximum number of tokens in a translation. Defaults to
                 the `max_length` of the search.
             quantize: How to store weights: `"int8"`, `"float16"` (LiteRT only),
@@ -510,12 +512,13 @@ class Translator:
                 `"auto"`.
             outputs: Outputs of the export: `"translations"`, `"scores"`,
                 `"token_scores"` (the log probability of each token) and
-                `"attention"`. Formats with ids return `tokens` instead of
-                translations. Formats with text also return `target_tokens` with
-                either of the last two, and `source_tokens` with attention. For
-                a SavedModel, this applies to the signature `serving_default`;
-                its `align` returns all outputs. Defaults to
-                `("translations", "scores")`.
+                `"attention"`. Formats that map ids to ids return `tokens`
+                instead of translations. Formats that map text to text add
+                `target_tokens` if you select `"token_scores"` or `"attention"`,
+                and `source_tokens` if you select `"attention"`. In a
+                SavedModel, `outputs` applies to the signature
+                `serving_default`; the signature `align` returns all outputs.
+                Defaults to `("translations", "scores")`.
 
         Raises:
             ValueError: If `format` is unknown; if `path` has the extension of

@@ -68,21 +68,23 @@ def export_model(
 
     The file has one signature, `serving_default`, from the inputs of the model
     to its outputs, in inference mode. Positions are masked as in a call of the
-    model. The batch size is variable, and so is every axis that the model
-    leaves open. In a model that is not functional, an axis is open if the model
-    runs with several sizes of it.
+    model. The batch size is variable. Other axes are variable if the model
+    accepts several sizes: in a functional model, the axes that are `None` in
+    its inputs; in other models, the axes for which the model runs with several
+    sizes.
 
     Inputs and outputs keep their names: the names of `keras.Input` and of the
     output layers, or the keys of a dictionary. In a subclass of `keras.Model`,
     an input that is a single array is named after the argument of `call`, and
     outputs are called `output_0`, `output_1` and so on.
 
-    A temporary file is run in its runtime with `sample` and with other batch
-    sizes and lengths derived from it, all in one session. It replaces the file
-    at `path` only if its results agree with the model up to 1e-4. The results
-    of a quantized file can differ, so that only their shapes and types are
-    compared; with `"full_int8"`, they must be close to those of the model for
-    `sample`.
+    To verify the export, the function writes a temporary file, and runs it in
+    its runtime with `sample`, and with other batch sizes and lengths derived
+    from `sample`, all in one session. The temporary file replaces the file at
+    `path` only if its results differ from those of the model by at most 1e-4.
+    For a quantized file, only the shapes and types of the results are compared,
+    because the values can differ more. With `"full_int8"`, the results for
+    `sample` must also be close to those of the model.
 
     Args:
         model: A built model that consists of layers of Keras and of this
@@ -90,16 +92,16 @@ def export_model(
         path: The file to write, `*.tflite` or `*.onnx`, or the folder of a
             SavedModel. An earlier export at this path is replaced.
         format: `"tf_saved_model"`, `"litert"` or `"onnx"`. LiteRT files use
-            built-in operations only. Defaults to `None`, which selects it by
-            the extension of `path`.
+            built-in operations only. Defaults to `None`, which selects the
+            format by the extension of `path`.
         sample: Example inputs with a batch axis: an array, or a list or
             dictionary of arrays.
-        quantize: `"int8"` or, for LiteRT, `"float16"` to store weights in a
-            quarter or half of the size. `"full_int8"`, for LiteRT and models
-            without recurrent layers, also computes in 8 bits if LiteRT has
-            kernels for it. In this case `sample` calibrates the range of
-            values, so pass some hundred typical rows. Defaults to `None`,
-            float32.
+        quantize: `"int8"` stores weights in a quarter of their size, and
+            `"float16"`, for LiteRT only, in half of it. `"full_int8"`, for
+            LiteRT and models without recurrent layers, also computes in 8 bits
+            where LiteRT has kernels for this. In this case, `sample` calibrates
+            the range of values, so pass a few hundred typical rows. Defaults to
+            `None`, float32.
 
     Raises:
         ValueError: If an argument is invalid, if the model cannot be

@@ -56,17 +56,18 @@ def export_stream(
     """Export a stream as a SavedModel or a LiteRT file, and verify it.
 
     The signatures are `start`, `push` and `end`; `stream_functions` documents
-    their inputs and outputs. All states of a stream are outputs of one call
-    and inputs of the next, so that a server keeps nothing between two
-    requests:
+    their inputs and outputs. Each call returns all states of the stream, and
+    the next call takes them as inputs, so that a server keeps nothing between
+    two requests:
 
         state = start(batch_size=1)
         state = push(chunk=ids, **state)
         words = state.pop("tokens"), state.pop("lengths")
         words = end(**state)
 
-    The number of rows and positions and the size of the state are variable.
-    The tokens of the file are compared with those of `model.stream`.
+    The numbers of rows and positions and the size of the state are variable. To
+    verify the file, the function compares its tokens with those of
+    `model.stream`.
 
     Args:
         path: The folder to write, or for LiteRT the file, `*.tflite`. An
@@ -75,7 +76,7 @@ def export_stream(
         max_length: Maximum number of tokens in a hypothesis, including the end
             token. Defaults to `100`.
         format: `"tf_saved_model"` or `"litert"`. Defaults to `None`, which
-            selects it by the extension of `path`.
+            selects the format by the extension of `path`.
         quantize: For LiteRT, as in `export_litert`. Defaults to `None`.
         start_id: The id of the start token. Defaults to `2`.
         end_id: The id of the end token. Defaults to `3`.

@@ -23,17 +23,17 @@ def from_keras_layers(source: Any) -> Any:
         Attention: q . k, times a scale if it is used
         Attention, "concat": w sum tanh(g (q + k))
 
-    The first and the last become a `BahdanauAttention` whose kernels are the
-    identity, times `g`; the second becomes a `DotAttention`. Contexts and
-    weights are the same. During training, the kernels change as well, because
-    they are weights, which Keras' layer does not have. Outputs differ in two
-    cases only: at padded queries, Keras' layer returns zeros, and the new
-    layer attends normally; and if a whole source is masked, the new layer
-    returns zeros.
+    `AdditiveAttention` and an `Attention` with `score_mode="concat"` become a
+    `BahdanauAttention` whose kernels are the identity, times `g`. A dot-product
+    `Attention` becomes a `DotAttention`. Contexts and attention weights are
+    the same. However, the kernels of `BahdanauAttention` are trainable, and
+    Keras' layer has no such kernels. Outputs differ in two cases only: at
+    padded queries, Keras' layer returns zeros, but the new layer attends
+    normally; if a whole source is masked, the new layer returns zeros.
 
-    Call the new layer as `layer(query, value, key=None)`, not with a list. A
-    functional model is copied: its attention layers are converted, with their
-    calls, and all other weights are the same.
+    Call the new layer as `layer(query, value, key=None)`, not with a list. If
+    you pass a functional model, it is copied: its attention layers and their
+    calls are converted, and all other weights are the same.
 
     Args:
         source: A built `keras.layers.AdditiveAttention` or

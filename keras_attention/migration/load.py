@@ -36,19 +36,20 @@ def load_tfa_weights(
 ) -> None:
     """Load weights that were trained with `tfa.seq2seq` on Keras 2.
 
-    The target takes all weights of the source, or none. Weights are matched
-    by the names that TensorFlow Addons and Keras give; outer scopes are
-    ignored. Objects with the same names, such as the cells of a stack, are
-    matched in the order of their counters. A `.weights.h5` file has numbers
-    instead of names, such as `vars/0`, so the name of the layer must identify
-    its type.
+    The function sets all weights of the target, or none if an error occurs.
+    It matches weights by the names that TensorFlow Addons and Keras give them;
+    outer scopes are ignored. Objects with equal names, such as the cells of a
+    stack, are matched in the order of the numbers in their names. A
+    `.weights.h5` file has numbers instead of names of weights, such as
+    `vars/0`; in this case, the name of the layer must identify its type.
 
-    Different layouts are converted: the kernel of `LuongAttention` is
-    transposed; the attentional layers of several mechanisms become one;
-    embeddings are divided by the square root of their size, which `Seq2Seq`
-    multiplies them with. An `AttentionWrapper` attends after its cell, so the
-    decoder cell needs `order="luong"`; its attentional layer is linear, so
-    the decoder cell needs `attention_activation=None`.
+    The function converts different layouts: it transposes the kernel of
+    `LuongAttention`, joins the attentional layers of several mechanisms into
+    one layer, and divides embeddings by the square root of their size, because
+    `Seq2Seq` multiplies them by it. An `AttentionWrapper` attends after its
+    cell, so that the decoder cell needs `order="luong"`. The attentional layer
+    of an `AttentionWrapper` is linear, so that the decoder cell needs
+    `attention_activation=None`.
 
     Optimizer variables are ignored. Cells of TensorFlow 1, such as
     `tf.compat.v1.nn.rnn_cell.GRUCell`, and weights in cuDNN layout are not
@@ -62,10 +63,10 @@ def load_tfa_weights(
             checkpoints, of which the last is loaded; a `.h5` or `.weights.h5`
             file of Keras 2; the folder of a SavedModel, of which only the
             variables are read; or a dictionary of variable names and arrays.
-        prefix: Loads only variables whose names contain this prefix, as whole
-            components, to select one of several wrappers. Mechanisms outside
-            of the prefix are included. Defaults to `""`, which means all
-            variables.
+        prefix: Selects one of several wrappers: only variables whose names
+            contain this prefix, as whole components of the name, are loaded.
+            Attention mechanisms outside of the prefix are also loaded. Defaults
+            to `""`, which loads all variables.
 
     Raises:
         ValueError: If weights are missing, left over, of another shape, or

@@ -38,11 +38,11 @@ def plot_attention(
     """Plot attention as in papers: a row per target token, source on top.
 
     By default, a weight of 1 is white and a weight of 0 is black, as in the
-    reference. Tokens of any script are drawn with installed fonts that contain
-    their characters. If there is no such font, matplotlib issues a warning:
-    install a font, such as Noto Sans CJK, and delete matplotlib's font list in
-    `matplotlib.get_cachedir()`. Empty tokens at the end are padding: they are
-    removed, with their rows and columns.
+    paper by Bahdanau et al. Tokens of any script are drawn with installed fonts
+    that contain their characters. If there is no such font, matplotlib issues a
+    warning: install a font, such as Noto Sans CJK, and delete matplotlib's font
+    list in `matplotlib.get_cachedir()`. Empty tokens at the end are padding:
+    they are removed, with their rows and columns.
 
     Args:
         weights: `(T, Tv)` for one plot. `(N, T, Tv)`, or a list of `N` matrices
@@ -57,8 +57,8 @@ def plot_attention(
         titles: A title for each plot, or one for all. Defaults to none.
         cmap: Matplotlib colormap. Defaults to `"gray"`.
         vmin: Weight that is drawn darkest, or `None` for the smallest weight.
-        vmax: Weight that is drawn brightest, or `None` for the largest weight,
-            which shows more if attention is widely spread. All plots share one
+        vmax: Weight that is drawn brightest, or `None` for the largest weight.
+            `None` shows more if attention is widely spread. All plots share one
             scale.
         colorbar: Whether to add a color bar.
 
@@ -68,7 +68,7 @@ def plot_attention(
 
     Raises:
         ValueError: If `weights` has another shape, or if the numbers of tokens,
-            titles or axes do not match it.
+            titles or axes do not match `weights`.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -102,15 +102,15 @@ def plot_attention_batch(
 ) -> "Axes | np.ndarray":
     """Plot the attention of several sentences in a grid.
 
-    Each plot looks like one of `plot_attention`. All of them share one color
+    Each plot looks like a plot of `plot_attention`. All plots share one color
     scale and one cell size. Padding is removed: empty tokens at the end, and
     rows and columns after the last token of a sentence.
 
     Args:
-        weights: `(N, T, Tv)`, or a list of `N` matrices of any sizes. With
-            `(T, Tv)` this is `plot_attention`.
+        weights: `(N, T, Tv)`, or a list of `N` matrices of any sizes. With one
+            matrix `(T, Tv)`, the function does the same as `plot_attention`.
         source_tokens: A list of tokens, `str` or UTF-8 `bytes`, for each
-            sentence, or one list for all.
+            sentence, or one list for all sentences.
         target_tokens: Target tokens, in the same form.
         columns: Number of plots side by side. Defaults to the number that fills
             a landscape page best.
@@ -125,7 +125,7 @@ def plot_attention_batch(
 
     Raises:
         ValueError: If `weights` has another shape, if the numbers of tokens or
-            titles do not match it, or if `columns` is not positive.
+            titles do not match `weights`, or if `columns` is not positive.
         ImportError: If matplotlib is not installed.
 
     Example:
@@ -158,10 +158,11 @@ def plot_attention_heads(
     vmax: float | None = 1.0,
     colorbar: bool = False,
 ) -> np.ndarray:
-    """Plot the weights of each head, or of each of several attentions.
+    """Plot the weights of each head, or of each attention layer of a cell.
 
-    Each plot looks like one of `plot_attention`. They share one color scale and
-    the tokens, which are shown only at the top and left of the grid.
+    Each plot looks like a plot of `plot_attention`. All plots share one color
+    scale. The tokens are the same for all plots, and are shown only at the top
+    and left of the grid.
 
     Args:
         weights: `(H, T, Tv)` of one sentence, or a list of `H` matrices.
@@ -169,7 +170,7 @@ def plot_attention_heads(
         target_tokens: `T` tokens, in the same form.
         columns: Number of plots side by side. Defaults to the number that fills
             a landscape page best.
-        mean: Whether to add a last plot, the mean over the heads.
+        mean: Whether to add a last plot that shows the mean over the heads.
         titles: A title for each head. Defaults to `"head 1"`, `"head 2"`...
         cmap: Matplotlib colormap. Defaults to `"gray"`.
         vmin: Weight that is drawn darkest, or `None` for the smallest weight.

@@ -34,12 +34,13 @@ def plot_attention_over_image(
     vmin: float | None = 0.0,
     vmax: float | None = None,
 ) -> np.ndarray:
-    """Plot where each token of a caption attends to in the image.
+    """Plot which part of an image each token of a caption attends to.
 
-    Each token has a small plot: the image, overlaid with the weights of its
-    grid of features, which are upsampled with a Gaussian of 0.6 cells. With the
-    default colors, the image is dark where there is no attention, and white
-    where there is most.
+    For each token, the function draws the image with the attention weights of
+    the token over it. The weights form a grid. They are upsampled to the size
+    of the image with a Gaussian whose standard deviation is 0.6 grid cells.
+    With the default colors, the image is dark where the weight is 0, and white
+    where the weight is largest.
 
     Args:
         image: `(H, W)`, `(H, W, 1)`, `(H, W, 3)` or `(H, W, 4)`: floats
@@ -48,22 +49,22 @@ def plot_attention_over_image(
             by row, as features `(rows, columns, D)` are flattened.
         words: `T` tokens, `str` or UTF-8 `bytes`. Empty tokens at the end are
             padding, and are removed.
-        grid: Rows and columns of the features. Defaults to those of `weights`
-            if it has three axes, else to a square.
+        grid: Rows and columns of the features. Defaults to the rows and columns
+            of `weights` if it has three axes, else to a square.
         columns: Number of plots side by side. Defaults to the number that fills
             a landscape page best.
         show_image: Whether to show the image without weights first. Defaults to
             `True`.
         cmap: Matplotlib colormap of the weights. Defaults to `"gray"`.
         alpha: Opacity of the weights, from 0 to 1. Defaults to `0.7`.
-        vmin: Upsampled weight that is drawn darkest, or `None` for the
-            smallest.
+        vmin: Upsampled weight that is drawn darkest, or `None` for the smallest
+            weight of all tokens.
         vmax: Upsampled weight that is drawn brightest, or `None` for the
-            largest of all tokens. All tokens share one scale.
+            largest weight of all tokens. All tokens share one scale.
 
     Returns:
-        A NumPy array of axes: those of the image if `show_image`, then those of
-        each token. Nothing is shown or saved: use
+        A NumPy array of axes: first the axes of the image, if `show_image` is
+        true, then the axes of each token. Nothing is shown or saved: use
         `axes[0].figure.savefig(...)`.
 
     Raises:

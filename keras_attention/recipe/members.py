@@ -12,8 +12,8 @@ from keras_attention.translator import Translator
 def load_ensemble(folders: Sequence[str | Path]) -> Translator:
     """Combine several translators by averaging their output probabilities.
 
-    Search and options are those of the first translator. If the source
-    tokenizers differ, each member uses its own.
+    The new translator has the search and the options of the first translator.
+    If the source tokenizers differ, each member uses its own tokenizer.
 
     Args:
         folders: Paths to two or more saved translators.
@@ -22,9 +22,9 @@ def load_ensemble(folders: Sequence[str | Path]) -> Translator:
         A translator whose model is an `Ensemble`.
 
     Raises:
-        ValueError: If a folder cannot be loaded, or if a translator has
-            several source tokenizers or another target vocabulary than the
-            first. The message names the folder.
+        ValueError: If a folder cannot be loaded, if a translator has several
+            source tokenizers, or if its target vocabulary differs from that of
+            the first translator. The message names the folder.
     """
     return join_translators(_load(folders), folders)
 
@@ -38,12 +38,13 @@ def load_average(folders: Sequence[str | Path]) -> Translator:
         folders: Paths to two or more saved translators.
 
     Returns:
-        A translator with the tokenizers, search and options of the first.
+        A translator with the tokenizers, search and options of the first
+        translator.
 
     Raises:
-        ValueError: If a folder cannot be loaded, or if a translator has other
-            tokenizers or other model options than the first. The message
-            names the folder.
+        ValueError: If a folder cannot be loaded, or if tokenizers or model
+            options of a translator differ from those of the first translator.
+            The message names the folder.
     """
     found = _load(folders)
     for folder, translator in zip(folders, found, strict=True):

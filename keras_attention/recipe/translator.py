@@ -47,26 +47,27 @@ def train_translator(
 ) -> Translator:
     """Train a translator on pairs of texts, and save it.
 
-    To resume an interrupted training, make the same call again. Its state is
-    in a folder next to `folder`, with `.training` appended to the name, or
-    `.members` for several members. If the training was finished, the saved
-    translator is loaded. The call sets the random seed of Keras.
+    To resume an interrupted training, make the same call again. The state of
+    the training is in a folder next to `folder`: its name is that of `folder`
+    with `.training` appended, or with `.members` for several members. If the
+    training was finished, the saved translator is loaded. The call sets the
+    random seed of Keras.
 
-    The best epoch is the one with the best metric on `validation`; `val_loss`
-    decides between equal epochs. References that differ only in Unicode
-    normalization, letter case or whitespace from what the target tokenizer
-    can produce are normalized before the comparison.
+    The best epoch is the epoch with the best metric on `validation`. If
+    several epochs have the same metric, the lowest `val_loss` decides. Some
+    target tokenizers change Unicode normalization, letter case or whitespace;
+    references are changed in the same way before the comparison.
 
     The logs of each epoch contain `loss`, `val_loss`, the metric as
     `val_<name>`, and `seconds`. With torch, set the environment variable
-    `OMP_WAIT_POLICY=PASSIVE` before Python starts, as the command does.
-    Otherwise, waiting threads of torch make training many times slower on a
-    machine that is also used by other programs.
+    `OMP_WAIT_POLICY=PASSIVE` before Python starts, as the command
+    `keras-attention train` does. Otherwise, if other programs run on the
+    machine, waiting threads of torch make training many times slower.
 
     Args:
         train: The training set: one tab-separated file, or a source file and
             a target file.
-        validation: The validation set, in the same form. It decides which
+        validation: The validation set, in the form of `train`. It decides which
             epoch is the best.
         folder: Path of the saved translator. The folder also contains
             `recipe.toml` and `curves.csv`; with the extra `evaluation`,
@@ -80,13 +81,13 @@ def train_translator(
             training and results, such as `print`. Defaults to a function that
             does nothing.
         init: Path to a saved translator to fine-tune. Its tokenizers are
-            extended as in `Translator.extended`, and options that it fixes,
-            such as `units`, must have its values:
+            extended as in `Translator.extended`. Options that depend on this
+            translator, such as `units`, must have its values:
             `Recipe(**fixed_options(init))`. Defaults to `None`, which starts
             from random weights.
-        unlabeled: Files with one source per line, for a recipe with
-            `distill`: the student also learns from the translations of the
-            ensemble for them. Defaults to `()`.
+        unlabeled: Files with one source per line, for a recipe with `distill`.
+            The ensemble translates these sources, and the student also learns
+            from the translations. Defaults to `()`.
 
     Returns:
         The translator, with a beam search.

@@ -35,65 +35,70 @@ def resumable_fit(
     """Call `model.fit`, and resume it exactly after an interruption.
 
     To resume, run the interrupted command again. Training continues at the
-    epoch and the batch of the last saved state, and everything is bit by bit
-    identical to an uninterrupted training: weights, optimizer, metrics,
-    history, the generators of layers, Python, NumPy and torch, the order of
-    `parallel_dataset`, and the states of callbacks. Only the work since that
-    state is repeated. (`keras.callbacks.BackupAndRestore` continues with
-    another random sequence.) After the last epoch, the folder is empty.
+    epoch and the batch of the last saved state, and repeats only the work that
+    was done after this state. All results are bit by bit identical to those of
+    an uninterrupted training: weights, optimizer, metrics, history, the order
+    of `parallel_dataset`, the states of callbacks, and the random numbers of
+    layers, Python, NumPy and torch. (`keras.callbacks.BackupAndRestore`
+    continues with other random numbers.) After the last epoch, the folder is
+    empty.
 
     A state is written completely or not at all: if the process is killed while
-    it writes, the previous state remains. Saving a state takes the time to
-    write the weights and the optimizer once; batches between two states take no
-    extra time.
+    it writes a state, the previous state remains. The time to save a state is
+    the time to write the weights and the optimizer once. Batches between two
+    states take no extra time.
 
-    - **The same training.** You cannot resume with another model, optimizer,
+    - **What must not change.** You cannot resume with another model, optimizer,
       loss, metric or argument of `fit`, or with fewer epochs than were
       trained: an error is raised, and the state is kept. You can add epochs.
       Models, optimizers, losses and metrics are compared by their configs,
       functions by their names, arrays and the text of `parallel_dataset` by
-      their content, other datasets by their class, shapes and number of
-      batches. What is not in a config, such as the code of a loss function,
-      is not compared, and neither are callbacks.
-    - **Callbacks.** Callbacks see one training: `on_train_begin` is called once
-      per process, and `on_train_end` once. Attributes are saved if they are
-      numbers, strings, arrays, paths, generators of Keras, or lists, tuples,
-      sets and dictionaries of values. Other attributes are not saved, so a
+      their content, and other datasets by their class, shapes and number of
+      batches. Callbacks are not compared, and neither is code that no config
+      contains, such as the code of a loss function.
+    - **Callbacks.** `on_train_begin` is called once in each process, and
+      `on_train_end` once after the last epoch. Attributes of callbacks are
+      saved if they are numbers, strings, arrays, paths,
+      `keras.random.SeedGenerator` objects, or lists, tuples, sets and
+      dictionaries of such values. Other attributes are not saved, so that a
       callback must create them when training begins. If such an attribute
       changes during training, a warning names it. Files that a callback writes
       are not restored to an earlier content: pass `append=True` to `CSVLogger`,
       and use `save_freq="epoch"` to get each row once. `on_epoch_begin` is
       called again for a resumed epoch.
     - **Data.** A training that resumes within an epoch reads the earlier
-      batches of that epoch again and discards them, which takes the time of
+      batches of this epoch again and discards them, which takes the time of
       reading. `parallel_dataset` resumes at its epoch, with or without a
       `seed`. Other data must give the same batches for an epoch in a new
-      process. For arrays that `fit` shuffles, this requires a call of
-      `keras.utils.set_random_seed` on TensorFlow, and nothing on other
-      backends. `shuffle` of `tf.data` requires a `seed` and
+      process. If `fit` shuffles arrays on TensorFlow, this requires a call of
+      `keras.utils.set_random_seed`; on other backends, it requires nothing.
+      `shuffle` of `tf.data` requires a `seed` and
       `reshuffle_each_iteration=False`.
-    - **What cannot be restored.** `keras.random` uses a global generator if you
-      pass no `seed`. Its state is not restored, because Keras gives no access
-      to this generator, and replaces it whenever a new random seed is set.
-      Keras layers have their own generators, which are saved with the model. In
-      custom layers and callbacks, use an attribute that is a
+    - **Random numbers without a seed.** If you call a function of
+      `keras.random` without a `seed`, it uses a global random generator. The
+      state of this generator is not restored, because Keras gives no access to
+      it, and replaces it whenever a new random seed is set. Keras layers have
+      random generators of their own, which are saved with the model. In custom
+      layers and callbacks, use an attribute that is a
       `keras.random.SeedGenerator`.
-    - **The first state.** It is saved when training begins. If the model has
-      no weights at that time, as on TensorFlow before `build`, a training
-      that is killed before the second state starts again with new random
-      weights: call `keras.utils.set_random_seed` or `build` first.
+    - **The first state.** The first state is saved when training begins. On
+      TensorFlow, a model that is not built has no weights at this time. If such
+      a training is killed before it saves its second state, it starts again
+      with new random weights. To prevent this, call `build` or
+      `keras.utils.set_random_seed` before the training.
     - **Devices.** A training on several devices can be resumed if one process
-      uses all of them. Several JAX processes are not supported, because their
-      states could be from different steps after a kill.
+      uses all of them. Several JAX processes are not supported, because after a
+      kill their states could be from different steps.
 
     Args:
         model: A compiled model.
-        folder: The folder for the state. Each call in a program requires a
-            folder of its own, because nothing else distinguishes equal calls;
-            a second call with the folder of an earlier call is an error.
+        folder: The folder for the state. If a program calls `resumable_fit`
+            several times, each call requires a folder of its own, because only
+            the folder distinguishes the calls. A second call with the folder of
+            an earlier call is an error.
         save_freq: `"epoch"` to save after each epoch, or the number of
             batches between two states. Defaults to `"epoch"`.
-        *arguments: Arguments of `model.fit`.
+        *arguments: Positional arguments of `model.fit`.
         **options: Keyword arguments of `model.fit`.
 
     Returns:

@@ -13,14 +13,14 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
 
     `A` is the set of links from attention, `S` the set of sure links in the
     manual alignment, and `P` the set of possible links, which includes the sure
-    ones. A link of `S` that is missing in `A` is an error, and so is a link of
+    links. A link of `S` that is missing in `A` is an error, and so is a link of
     `A` that is not in `P`. The best rate is 0, and the worst is 1. Counts are
-    summed over all sentences first. If both `A` and `S` are empty, the rate is
-    0.
+    summed over all sentences before they are divided. If both `A` and `S` are
+    empty, the rate is 0.
 
-    `A` links each target token to the source token with the largest weight, or
-    to the first of them in a tie. A target token whose weights are all 0 has no
-    link.
+    `A` links each target token to the source token with the largest weight. If
+    several source tokens have this weight, it links to the first of them. A
+    target token whose weights are all 0 has no link.
 
     Manual alignments do not include start and end tokens: remove their rows and
     columns from the weights first, or mask them.
@@ -28,11 +28,11 @@ def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:
     Args:
         weights: Tensors or arrays: `(T, Tv)` for one sentence; a batch
             `(N, T, Tv)`, or a list of `N` matrices of any sizes.
-        gold: The sure links in the same form; 0 means no link.
-        possible: The possible links, in the same form. Defaults to the sure
-            links.
-        mask: `True` where both tokens are valid, in the same form; other links
-            are ignored. Defaults to `True` everywhere.
+        gold: The sure links, in the form of `weights`; 0 means no link.
+        possible: The possible links, in the form of `weights`. Defaults to the
+            sure links.
+        mask: `True` where source and target token are valid, in the form of
+            `weights`; other links are ignored. Defaults to `True` everywhere.
 
     Returns:
         The rate, from 0 to 1.

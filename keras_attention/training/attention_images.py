@@ -30,21 +30,23 @@ class AttentionImages(keras.callbacks.Callback):
     At the end of every `frequency`-th epoch, this callback generates a target
     for each source and writes the attention as images `name/0`, `name/1` and so
     on, or `name/0/0`, `name/0/1` if the decoder has several attentions. Epochs
-    are counted as in Keras' `TensorBoard`, so that both can share one
-    `log_dir`.
+    are counted as in Keras' `TensorBoard` callback, so that both callbacks can
+    share one `log_dir`.
 
-    With `targets`, the decoder uses teacher forcing instead, so that you can
-    compare images row by row from epoch to epoch.
+    If you pass `targets`, the decoder reads them (teacher forcing) instead of
+    generating targets. You can then compare images row by row from epoch to
+    epoch.
 
-    The callback runs on every backend, but writes with TensorFlow. You need
-    TensorBoard itself only to view the images.
+    The callback runs on every backend, but requires TensorFlow to write its
+    files. You need TensorBoard itself only to view the images.
 
     Args:
         log_dir: Folder of TensorBoard's files, `str` or `Path`.
         sources: Strings `(B,)`, or inputs of the model: ids `(B, Tv)`, 0 for
             padding, or features `(B, Tv, D)`.
-        source_tokenizer: The tokenizer for strings, which also labels ids.
-            Defaults to `None`: the labels are the ids.
+        source_tokenizer: The tokenizer for sources that are strings. It also
+            determines the labels of ids. Defaults to `None`: the labels are the
+            ids.
         target_tokenizer: The tokenizer for targets, used in the same way.
         search: A search strategy. Defaults to `GreedySearch()`.
         targets: Strings `(B,)`, or ids `(B, T)` with start and end tokens, as a

@@ -13,11 +13,12 @@ class AverageWeights(keras.callbacks.Callback):
 
         w = (w_{E-N+1} + ... + w_E) / N
 
-    The epochs are the last `N` of one call of `fit`, or all if there are fewer.
-    The mean is usually better than the weights of each epoch, and so is the
-    moving average over all steps that `use_ema` of Keras' optimizers computes.
-    Averaging takes the memory of `N + 1` models. Weights that are not floats
-    keep their last values.
+    The mean is over the last `N` epochs of one call of `fit`, or over all
+    epochs if there are fewer. The mean is usually better than the weights of
+    each single epoch. An alternative is `use_ema` of Keras' optimizers, which
+    computes a moving average over all steps. Averaging takes the memory of
+    `N + 1` models. Weights that are not floating-point numbers keep their last
+    values.
 
     Put this callback after `EarlyStopping`. `restore_best_weights` then has no
     effect, because the mean replaces the restored weights.

@@ -23,11 +23,12 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
         l = -sum_v softmax(teacher / t)[v] log softmax(student / t)[v]
 
     Use it with `SequenceDistiller`, for models that read and predict the same
-    ids. Outputs can be logits or log probabilities. The mask that the outputs
-    carry sets the weights `w`: with a `SequenceDistiller`, it is true if the
-    target is a token. Without a mask, as with `keras.distillation.Distiller`,
-    padding counts like tokens. The teacher gets no gradient. The factor `t^2`
-    keeps gradients at the same scale as without a temperature.
+    ids. Outputs can be logits or log probabilities. The weights `w` are the
+    mask that the outputs carry. A `SequenceDistiller` sets this mask, so that
+    `w` is 1 at tokens and 0 at padding. Without a mask, as with
+    `keras.distillation.Distiller`, padding counts like tokens. The teacher gets
+    no gradient. The factor `t^2` keeps gradients at the same scale as without a
+    temperature.
 
     Args:
         temperature: The temperature `t`, above 0; higher values give more
@@ -112,19 +113,21 @@ class SequenceDistillation(keras.distillation.DistillationLoss):
 class SequenceDistiller(keras.distillation.Distiller):
     """Trains a student with a teacher, on sequences with padding.
 
-    It is `keras.distillation.Distiller`, which passes targets to the student's
-    own loss only. Here the student's outputs carry a mask that is true where
-    the target is not 0, so that `SequenceDistillation` can leave out padding.
+    This class extends `keras.distillation.Distiller`, whose distillation losses
+    do not receive the targets, and so cannot recognize padding. Here, the
+    student's outputs carry a mask that is true where the target is not 0, so
+    that `SequenceDistillation` can leave out padding.
 
     Args:
         teacher: The trained model. It is frozen: `trainable` becomes `False`.
         student: The model that is trained.
         distillation_losses: A loss such as `SequenceDistillation`, or a list
             of such losses.
-        distillation_loss_weights: The weight of each of them. Defaults to
-            `None`: all have 1.
-        student_loss_weight: The weight of the student's own loss; that of the
-            distillation is 1 minus it. Defaults to `0.5`.
+        distillation_loss_weights: The weight of each distillation loss.
+            Defaults to `None`, which gives each the weight 1.
+        student_loss_weight: The weight of the student's own loss. The weight of
+            the distillation losses is `1 - student_loss_weight`. Defaults to
+            `0.5`.
         name: Name of the model.
 
     Example:

@@ -71,26 +71,27 @@ class SequenceCrossentropy(AbstractSequenceLoss):
         l = logsumexp(z) - (1 - s) z[y] - s mean(z)
 
     All tokens have the same weight, in long and in short sentences. Padding is
-    excluded: more padding does not change the loss. A mask that the logits
-    carry is ignored, because it belongs to the inputs, which are shifted by
-    one. A batch without a valid token has loss 0 and gradient 0. Under a
-    `tf.distribute` strategy, the sums are over all replicas, and each replica
-    gets an equal share of the loss, as with Keras' losses.
+    excluded: more padding does not change the loss. If the logits carry a mask,
+    the loss ignores it, because this mask belongs to the inputs, which are
+    shifted by one position. A batch without a valid token has loss 0 and
+    gradient 0. Under a `tf.distribute` strategy, the sums are over all
+    replicas, and each replica gets an equal share of the loss, as with Keras'
+    losses.
 
-    Over several batches, Keras averages the losses of batches, weighted by
-    their rows, for `loss` and `val_loss`. Therefore both depend on the batch
-    size. `Perplexity` averages over all tokens: use `val_perplexity` for early
-    stopping. In the same way, `gradient_accumulation_steps` gives equal weight
-    to batches with few and with many tokens.
+    To compute `loss` and `val_loss`, Keras averages the losses of all batches,
+    weighted by their numbers of rows. Therefore, `loss` and `val_loss` depend
+    on the batch size. `Perplexity` averages over all tokens instead: use
+    `val_perplexity` for early stopping. `gradient_accumulation_steps` also
+    gives equal weight to batches with few tokens and to batches with many.
 
-    To weight classes, pass `sample_weight=weights[targets]`. Do not use
-    `class_weight` of `fit`, which weights a row by the position of its largest
-    id. `Seq2Seq` raises an error for it; a functional model with this loss
-    cannot.
+    To weight classes, pass `sample_weight=weights[targets]`. Do not use the
+    argument `class_weight` of `fit`: Keras would weight a row by the position
+    of its largest id. `Seq2Seq` raises an error for `class_weight`; in a
+    functional model, this loss cannot detect the argument.
 
     The loss is computed in float32 or wider, whatever dtype the logits have,
     without one-hot targets. In the softmax, the padding id 0 is a class like
-    any other. An id outside the `V` classes gives NaN.
+    all others. An id outside the `V` classes gives NaN.
 
     Args:
         label_smoothing: The share `s` of the probability that is spread over
@@ -145,16 +146,17 @@ class EntmaxLoss(AbstractSequenceLoss):
         l = sum_j (p[j] - [j = y]) z[j] + H(p),  p = entmax(z)
         H(p) = sum_j (p[j] - p[j]^alpha) / (alpha (alpha - 1))
 
-    This loss is to `entmax` what the cross-entropy is to softmax, and its
-    gradient is also `p - [j = y]`. Once the score of the correct token is above
-    all others by `1 / (alpha - 1)`, its probability is 1, and the loss and its
-    gradient are 0. Tokens with probability 0 are not trained.
+    This loss is to `entmax` what the cross-entropy is to softmax: its gradient
+    is `p - [j = y]` as well. If the score of the correct token exceeds all
+    other scores by at least `1 / (alpha - 1)`, the token's probability is 1,
+    and the loss and its gradient are 0. Scores of tokens with probability 0 get
+    no gradient.
 
-    The model must use the same function, because a search uses softmax by
-    default: set `Seq2Seq(..., output="entmax15")` for `alpha=1.5`, and
+    By default, a search uses softmax. Therefore, set the function in the model
+    as well: `Seq2Seq(..., output="entmax15")` for `alpha=1.5`, and
     `output="sparsemax"` for `alpha=2`. A search then never generates a token of
-    probability 0. `Perplexity` assumes softmax and is not meaningful here; use
-    `TokenAccuracy` and `ValidationScores`.
+    probability 0. `Perplexity` assumes softmax and is not meaningful for such a
+    model; use `TokenAccuracy` and `ValidationScores`.
 
     Masks, padding, dtypes and replicas are handled as in
     `SequenceCrossentropy`. An id outside the `V` classes gives NaN. Second
@@ -227,14 +229,14 @@ class GuidedAlignmentLoss(AbstractSequenceLoss):
     equally, or in proportion to a soft alignment. Tokens without a link, such
     as padding, are excluded; a batch without a link has loss 0 and gradient 0.
 
-    The loss is computed in float32 or wider. A weight below 1e-12 is replaced
-    with 1e-12, with gradient 0: a link to a position that sparsemax or a mask
-    excludes costs 27.6 and has no gradient. A mask that the weights carry is
-    ignored.
+    The loss is computed in float32 or wider. An attention weight below 1e-12 is
+    replaced with 1e-12. Therefore, a link to a position that sparsemax or a
+    mask excludes adds 27.6 to the loss and has no gradient. If the weights
+    carry a mask, the loss ignores it.
 
-    Use it together with the loss of the tokens, for a model that returns
-    `(logits, weights)`: `compile(loss=[SequenceCrossentropy(),
-    GuidedAlignmentLoss()], loss_weights=[1.0, 0.5])`, and `(targets,
+    Use this loss together with the loss of the tokens, for a model that returns
+    `(logits, weights)`: call `compile(loss=[SequenceCrossentropy(),
+    GuidedAlignmentLoss()], loss_weights=[1.0, 0.5])`, and pass `(targets,
     links)` as the targets of `fit`.
 
     Args:

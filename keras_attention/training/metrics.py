@@ -110,8 +110,8 @@ class TokenAccuracy(AbstractTokenMetric):
         accuracy = sum(w [argmax(z) = y]) / sum(w), over y_true != 0
 
     Under teacher forcing, each token is predicted from the correct tokens
-    before it; to measure generated sequences, use `ValidationScores`. The
-    result is 0 before any token.
+    before it. To measure generated sequences, use `ValidationScores`. Before
+    the first token, the result is 0.
 
     Args:
         name: Name of the metric. Defaults to `"token_accuracy"`.
@@ -145,10 +145,11 @@ class Perplexity(AbstractTokenMetric):
         perplexity = exp(sum(w l) / sum(w)), over y_true != 0
         l = -log softmax(z)[y]
 
-    The model is as uncertain as among this many equally likely choices: `V` for
-    a uniform distribution, 1 for perfect predictions. The result is 1 before
-    any token. Label smoothing of the loss does not affect it, so that you can
-    compare models with and without it.
+    The perplexity is the number of equally likely tokens among which a model
+    would be equally uncertain: `V` for a uniform distribution, 1 for perfect
+    predictions. Before the first token, the result is 1. Label smoothing of the
+    loss does not affect the perplexity, so that you can compare models trained
+    with and without label smoothing.
 
     Args:
         name: Name of the metric. Defaults to `"perplexity"`.
@@ -183,25 +184,26 @@ class AttentionEntropy(AbstractMeanMetric):
         entropy = mean of -sum_j p[t, j] log p[t, j], in nats, over valid t
         p[t] = a[t] / sum_j a[t, j],  0 log 0 = 0
 
-    It is 0 if each target token attends to one position, and `log(S)` if it
-    attends to all `S` equally: its exponential is an effective number of
-    positions. Weights that do not sum to 1, such as those of `Monotonic` and
+    The entropy is 0 if each target token attends to one position, and `log(S)`
+    if each target token attends to all `S` positions equally. The exponential
+    of the entropy is an effective number of positions. Attention weights that
+    do not sum to 1, such as those of `Monotonic` and
     `GaussianMixtureAttention`, are normalized first. A token whose weights are
     all 0 is excluded.
 
-    Use it for the second output of a model that returns `(logits, weights)`:
-    `compile(metrics=[[TokenAccuracy()],
-    [AttentionEntropy()]])`. In `fit`, pass targets for both outputs, `(targets,
-    targets)`, because Keras skips the metrics of an output without targets.
+    Use this metric for the second output of a model that returns `(logits,
+    weights)`: `compile(metrics=[[TokenAccuracy()], [AttentionEntropy()]])`. In
+    `fit`, pass targets for both outputs, `(targets, targets)`, because Keras
+    skips the metrics of an output without targets.
 
     Args:
         name: Name of the metric. Defaults to `"attention_entropy"`.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
 
     Call arguments:
-        y_true: Target ids `(B, T)`, 0 for padding. Or a matrix `(B, T, Tv)`,
-            such as gold links: then a step is valid if any entry of its row is
-            not 0.
+        y_true: Target ids `(B, T)`, 0 for padding; or a matrix `(B, T, Tv)`,
+            such as gold links, in which a step is valid if any element of its
+            row is not 0.
         y_pred: Weights `(B, T, Tv)`.
         sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1.
 
@@ -241,23 +243,24 @@ class AttentionCoverage(AbstractMeanMetric):
         coverage = mean of min(c[j], 1) over all valid source positions j
         c[j] = sum of a[t, j] over valid t
 
-    It is 1 if every source position receives a total weight of at least 1, and
-    low if positions are ignored. It is below 1 if the target is shorter than
-    the source. A total weight above 1 counts as 1.
+    The coverage is 1 if every source position receives a total weight of at
+    least 1, and low if positions are ignored. If the target is shorter than the
+    source, it is below 1. A total weight above 1 counts as 1.
 
-    Target ids do not show where the source ends. With target ids, the valid
-    positions are those up to the last one with any weight, which is exact for
-    softmax and padding on the right. In other cases, pass a matrix. Use it in
-    `compile` like `AttentionEntropy`.
+    Target ids do not show where the source ends. If you pass target ids, all
+    positions up to the last position with any weight count as valid. This is
+    exact for softmax with padding on the right. In other cases, pass a matrix.
+    Use this metric in `compile` like `AttentionEntropy`.
 
     Args:
         name: Name of the metric. Defaults to `"attention_coverage"`.
         dtype: Dtype of the sums. Defaults to `keras.config.floatx()`.
 
     Call arguments:
-        y_true: Target ids `(B, T)`, 0 for padding. Or a matrix `(B, T, Tv)`,
-            such as gold links: then steps and positions are valid if any entry
-            of their row or column is not 0.
+        y_true: Target ids `(B, T)`, 0 for padding; or a matrix `(B, T, Tv)`,
+            such as gold links, in which a step is valid if any element of its
+            row is not 0, and a position is valid if any element of its column
+            is not 0.
         y_pred: Weights `(B, T, Tv)`.
         sample_weight: `(B,)`, `(B, 1)` or `(B, T)`, or `None` for 1. The weight
             of the positions of a sentence is the mean weight of its valid

@@ -15,11 +15,12 @@ class ScheduledSampling(keras.callbacks.Callback):
 
         sampling_probability = 1 - schedule(i), before training step i
 
-    Steps are batches, counted by the optimizer's iterations: a model that is
-    loaded with its optimizer, or fitted again, resumes the schedule. The last
-    probability of each epoch is logged as `sampling_probability`.
+    A step is a batch. The callback reads the number of steps from the
+    optimizer. Therefore, the schedule continues if you load a model with its
+    optimizer, or call `fit` again. The last probability of each epoch is logged
+    as `sampling_probability`.
 
-    The schedules of the reference, with its symbols:
+    Bengio et al. propose three schedules, here with their symbols:
 
     - linear, from 1 to `epsilon` with slope `c`:
       `keras.optimizers.schedules.PolynomialDecay(1.0, (1 - epsilon) / c,

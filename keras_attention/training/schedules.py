@@ -18,9 +18,10 @@ class InverseSigmoidSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
         epsilon[i] = k / (k + exp(i / k))
 
-    It starts at `k / (k + 1)` and is 0.5 after `k log(k)` steps: 6908 if `k` is
-    1000. It is meant for `ScheduledSampling`, as the probability of the correct
-    token, and works wherever Keras accepts a schedule.
+    The schedule starts at `k / (k + 1)` and is 0.5 after `k log(k)` steps,
+    which are 6908 steps if `k` is 1000. It is meant for `ScheduledSampling`, as
+    the probability of the correct token, but works wherever Keras accepts a
+    schedule.
 
     Args:
         scale: The number `k`, at least 1. A larger `k` makes the decay later

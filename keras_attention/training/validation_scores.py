@@ -23,24 +23,24 @@ class ValidationScores(keras.callbacks.Callback):
     `EarlyStopping("val_wer", mode="min")`. Scores are from 0 to 100, but error
     rates can be higher if hypotheses are much too long:
 
-    | name | what | better |
+    | name | score | better if |
     | --- | --- | --- |
     | `"bleu"` | BLEU of sacreBLEU | higher |
     | `"chrf"` | chrF2 of sacreBLEU | higher |
-    | `"ter"` | translation edit rate of sacreBLEU, without case | lower |
+    | `"ter"` | translation edit rate of sacreBLEU, case ignored | lower |
     | `"wer"` | word error rate: errors per 100 words | lower |
-    | `"per"` | phone error rate: errors per 100 separated symbols | lower |
+    | `"per"` | phone error rate: errors per 100 symbols | lower |
     | `"cer"` | character error rate: errors per 100 characters | lower |
     | `"ser"` | sequence error rate: wrong texts in percent | lower |
     | `"accuracy"` | exact-match accuracy in percent | higher |
 
-    Translating takes time; a `GreedySearch` and a few hundred sentences are
-    enough to compare epochs. If a search returns several hypotheses per
-    sentence, the best one is scored.
+    Translation takes time. To compare epochs, a `GreedySearch` and a few
+    hundred sentences are enough. If a search returns several hypotheses per
+    sentence, the best hypothesis is scored.
 
     Args:
         translator: A `Translator` of the model to train, which does not need to
-            be built. Or any function that takes a list of sentences and
+            be built; or any function that takes a list of sentences and
             `batch_size`, and returns the list of their translations.
         sources: Sentences to translate.
         references: The reference translation of each sentence.
@@ -52,8 +52,9 @@ class ValidationScores(keras.callbacks.Callback):
             logs contain the last scores. Defaults to `1`.
 
     Raises:
-        ValueError: If there are no sentences, or not as many references, if a
-            metric is unknown, or if a number is not positive.
+        ValueError: If there are no sentences, if the numbers of sentences and
+            references differ, if a metric is unknown, or if a number is not
+            positive.
         ImportError: If sacrebleu or rapidfuzz is not installed.
 
     Example:

@@ -16,14 +16,14 @@ class Translation(NamedTuple):
     Attributes:
         texts: The translation, a string.
         scores: The score of the translation.
-        source_tokens: The source tokens, including start and end: one for
-            each column of the attention weights.
-        target_tokens: The target tokens, without start but with end: one for
-            each row of the attention weights.
+        source_tokens: The source tokens, including the start and end tokens:
+            one for each column of the attention weights.
+        target_tokens: The target tokens, without the start token but with the
+            end token: one for each row of the attention weights.
         attention: Attention weights `(T, Tv)`. `None` if the model has no
             attention.
         token_scores: An array `(T,)` with the log probability of each target
-            token. Without penalties, their sum is the score.
+            token. Without penalties, the score is the sum of these numbers.
         unknown: The characters, words or pieces that are not in the source
             vocabulary, so that the model has never seen them. `None` if the
             source consists of features, or for `Translator.score`.
