@@ -1,21 +1,22 @@
 """Can a decoder say what is in a picture, and where does it look?
 
-Pictures of two shapes go in, captions come out, such as "a red circle left of
-a blue square":
+A model learns to describe pictures of two shapes, in captions such as "a red
+circle left of a blue square":
 
     python examples/caption_shapes.py
 
-It needs no data and no network, only the extras `onnx` and `plots`.
+The example needs no data and no network, only the extras `onnx` and `plots`.
 `helpers/shapes.py` draws the pictures. A small convolutional network turns each
-of them into a grid of 6 x 6 feature vectors, and the decoder attends to the
-grid as it would to the words of a sentence. No caption of the test set occurs
-in training: the model has to combine words that it has seen apart. This is a
-small version of [Xu et al., 2015](https://arxiv.org/abs/1502.03044), with their
-soft attention.
+picture into a grid of 6 x 6 feature vectors, and the decoder attends to the
+grid as it would attend to the words of a sentence. No caption of the test set
+occurs in the training set: the model has to combine words that it has seen
+separately. This is a small version of [Xu et al.,
+2015](https://arxiv.org/abs/1502.03044), with their soft attention.
 
-On TensorFlow the model is exported to an ONNX file, which takes a picture and
-gives the caption, its words, and where each of them looked. The last picture is
-what the file says, run without Keras.
+On TensorFlow, the example exports the model to an ONNX file. The file takes a
+picture, and returns the caption, its words, and the attention weights of each
+word. The caption of the last picture in the figure comes from this file, run
+without Keras.
 """
 
 import argparse

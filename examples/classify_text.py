@@ -1,26 +1,27 @@
 """Which words decide the class of a text? Attention pooling shows them.
 
 A bidirectional LSTM reads a review, and `AttentionPooling` takes the weighted
-mean of its outputs. A classifier decides by this one vector, so the weights
-show which words it is made of:
+mean of its outputs. A classifier reads only this mean. Therefore, the weights
+show which words determine the class:
 
     python examples/classify_text.py
 
-`helpers/reviews.py` makes up the reviews, so it is known which clause decides:
-"the story was hardly dull" does, "the hall was hardly full" does not. The test
-set has pairs of a negator and an adjective that never occur together in
-training.
+`helpers/reviews.py` generates the reviews, so that the decisive clause is
+known: "the story was hardly dull" decides, "the hall was hardly full" does not.
+The test set contains pairs of a negator and an adjective that never occur
+together in the training set.
 
-The weights are over the outputs of an LSTM, which also contain earlier and
-later words. Within the clause that decides, the largest weight may lie on any
-word, and on another one with another seed: [attention is not
-explanation](https://arxiv.org/abs/1902.10186) (Jain and Wallace, 2019).
+The weights are over the outputs of an LSTM, which also contain information
+about earlier and later words. Within the decisive clause, any word may have the
+largest weight, and a model with another random seed may choose another word:
+[attention is not explanation](https://arxiv.org/abs/1902.10186) (Jain and
+Wallace, 2019).
 
-On TensorFlow the classifier is exported to a file for phones, which is run on
-the held-out texts without Keras.
+On TensorFlow, the example exports the classifier to a LiteRT file for phones,
+and runs this file on the held-out texts without Keras.
 
-`--data FILE` reads your own texts, one a line: class, tab, text. The picture
-needs the extra `plots`, the file the extra `litert`.
+`--data FILE` reads your own texts, one per line: class, tab, text. The picture
+needs the extra `plots`, and the export needs the extra `litert`.
 """
 
 import argparse

@@ -1,17 +1,18 @@
 """Can attention forecast two years of CO2, and does it beat a classic?
 
-Learns from the months of 1958 to 1987 how the CO2 above Mauna Loa continues,
-and forecasts 24 months from every quarter of the years after, with the
-quantiles 0.1, 0.5 and 0.9:
+The model is trained on monthly CO2 above Mauna Loa from 1958 to 1987. From
+every quarter of the later years, it forecasts the quantiles 0.1, 0.5 and 0.9 of
+the next 24 months:
 
     python examples/forecast.py
 
-An encoder reads the last five years. `FreeRunningDecoder` runs a decoder that
-attends to them on its own forecasts, in training as in use, so nothing has to
-be fed to it. It is compared with the value of the last season, and with the ETS
-model of statsmodels, which is made for such series. `helpers/co2.py` has the
-data and the others. In the end the model is an ONNX file, which runs without
-Keras. It needs the extras `forecast`, `onnx` and `plots`.
+An encoder reads the last five years, and a decoder attends to them. In training
+and in inference, `FreeRunningDecoder` feeds each forecast of the decoder back
+as its next input. The example compares the model with a forecast that repeats
+the last year, and with the ETS model of statsmodels, which is made for such
+series. `helpers/co2.py` contains the data and these other forecasts. At the
+end, the example exports the model to an ONNX file, which runs without Keras. It
+needs the extras `forecast`, `onnx` and `plots`.
 """
 
 import argparse

@@ -1,15 +1,16 @@
 """Which side does each member of a club take? Graph attention predicts it.
 
 A karate club of 34 members split in two in 1972: one half stayed with the
-instructor, the other with the administrator. Zachary had written down who met
-whom outside the club. Two layers of graph attention get these friendships and
-the sides of the two leaders, and predict the sides of the 32 others:
+instructor, the other half with the administrator. Zachary had recorded who met
+whom outside the club. Two layers of graph attention read these friendships and
+the sides of the two leaders, and predict the sides of the other 32 members:
 
     python examples/karate_club.py
 
-Members have no features but their identity, so all information comes through
-their friends. GAT and its successor, GATv2, are trained from several seeds
-each, and compared with the plain mean over friends. It needs the extra `plots`.
+Members have no features except their identity, so that all information comes
+from their friends. The example trains GAT and its successor, GATv2, with
+several random seeds, and compares them with the mean over all friends without
+attention. It needs the extra `plots`.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 """What was attention before neural networks? A weighted mean of neighbors.
 
-In 1964 Nadaraya and Watson fitted a curve to noisy points: the value at x is
-the mean of all measured values, weighted by how near to x they were measured.
-That is attention: x is the query, the places of the measurements are the keys,
-and their results are the values.
+In 1964, Nadaraya and Watson fitted a curve to noisy points: the value at x is
+the mean of all measured values, weighted by the distance between x and the
+position of the measurement. This is attention: x is the query, the positions
+are the keys, and the measured values are the values.
 
     python examples/kernel_regression.py
 
-The only parameter is the bandwidth of the kernel. It is learned by gradient
-descent: every point is predicted from the others, and `attention_mask` hides
-its own value. A second run without the mask shows why the mask is needed. The
-picture needs the extra `plots`.
+The only parameter is the bandwidth of the kernel. Gradient descent learns it:
+the layer predicts every point from all other points, and `attention_mask` hides
+the point itself. A second training without the mask shows why the mask is
+needed. The picture needs the extra `plots`.
 """
 
 import argparse

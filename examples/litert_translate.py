@@ -1,17 +1,17 @@
 r"""How does a phone translate? With one file, without TensorFlow and Keras.
 
-`translator.export("translator.tflite", format="litert")` writes a LiteRT file
-that ends with a ZIP archive of both tokenizers in JSON. Its last 64 bytes are
-the SHA-256 of all before them:
+`translator.export("translator.tflite", format="litert")` writes a LiteRT file.
+The file also contains a ZIP archive with the two tokenizers in JSON. Its last
+64 bytes are the SHA-256 of all bytes before them:
 
     python examples/litert_translate.py saved_models/dates/translator.tflite \
         "12 May 2021"
 
-This program needs only `numpy` and `ai-edge-litert`, the extra `litert`. It
-shows every step that an app has to write in its own language: text to ids, ids
-to ids, ids to text. Text in is read by letters or by symbols between spaces, as
-`CharacterTokenizer` and `SymbolTokenizer` do; text out may also be words, of a
-`WordTokenizer`, which splits text by more rules than it joins it.
+This program needs only `numpy` and `ai-edge-litert` (the extra `litert`). It
+shows every step that an app must implement in its own language: text to ids,
+ids to ids, and ids to text. The source tokenizer must be a `CharacterTokenizer`
+or a `SymbolTokenizer`. The target tokenizer may also be a `WordTokenizer`,
+because joining words needs fewer rules than splitting text into words.
 """
 
 import argparse

@@ -1,22 +1,23 @@
 """Why attention? Because one vector cannot hold a long sentence.
 
-Trains two encoder-decoders, one with attention and one without, and draws how
-well they translate sentences of each length:
+The example trains two encoder-decoders, one with attention and one without. It
+draws the BLEU of both models for each sentence length:
 
     python examples/long_sentences.py
 
-Without attention, all that the decoder knows about a sentence is the encoder's
-last state ([Cho et al., 2014](https://arxiv.org/abs/1409.1259)). With it, the
-decoder looks at the whole source for every word ([Bahdanau et al., 2015](
-https://arxiv.org/abs/1409.0473), whose figure 2 this repeats). The sentences
-are generated: rows of English nouns, some with an adjective before them, and
-their French translation, where the adjective comes after its noun. Some test
-sentences are longer than any in training. Real sentences take an hour:
+Without attention, the decoder knows only the encoder's last state ([Cho et al.,
+2014](https://arxiv.org/abs/1409.1259)). With attention, the decoder reads the
+whole source for every word. The picture reproduces figure 2 of [Bahdanau et
+al., 2015](https://arxiv.org/abs/1409.0473). The example generates its
+sentences: rows of English nouns, some with an adjective before them, and their
+French translation, in which the adjective follows its noun. Some test sentences
+are longer than all training sentences. A training on real sentences takes an
+hour:
 
     python examples/long_sentences.py --data multi30k
 
-`--data` is a folder that `translate_multi30k.py --download` filled. It needs
-the extras `text`, `evaluation` and `plots`.
+`--data` is a folder with the files that `translate_multi30k.py --download`
+writes. The example needs the extras `text`, `evaluation` and `plots`.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 """Do several caption translators translate better than one?
 
-Joins what `translate_multi30k.py --save` leaves of trainings that differ in
-their seeds, and measures and exports the `Ensemble` as that example does it
-with one model:
+The example combines translators into an `Ensemble`. `translate_multi30k.py
+--save` has trained them with different random seeds. The example measures and
+exports the ensemble as `translate_multi30k.py` does with a single model:
 
     python examples/multi30k_together.py outputs/one outputs/two \
         --data multi30k --source en --target de --export outputs/both
 
-`--epochs 8` also trains a language model on the captions of the target, and
-tells what it brings by `ShallowFusion`, with the weight that is best on `val`.
-It needs the extras `text`, `evaluation` and `plots`, and `--export` needs
-`litert` and `onnx`.
+`--epochs 8` also trains a language model on the target captions, and measures
+the BLEU of `ShallowFusion` with several weights on `val`, and with the best
+weight on the test set. The example needs the extras `text`, `evaluation` and
+`plots`; `--export` also needs `litert` and `onnx`.
 """
 
 import argparse

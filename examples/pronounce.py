@@ -1,23 +1,24 @@
 """Can 3,600 words teach a model to pronounce a language (G2P)?
 
-Trains an attentive LSTM to read the words of a language letter by letter, and
-to write their sounds:
+The example trains an attentive LSTM that reads the letters of a word, and
+generates its phonemes:
 
     python examples/pronounce.py --data g2p2020 --download --language hun
 
-The recipe is that of `python -m keras_attention train`, the same for all
-languages. An epoch is chosen by the words of `dev`; those of `test` are read
-once, by a beam search. A training takes some minutes on two cores. Its folder
-in `--output` has the translator, a LiteRT file of int8 weights and an ONNX
-file, the curves, and the attention of ten words. `helpers/g2p2020.py` has the
-data.
+The recipe is that of `python -m keras_attention train`, and is the same for all
+languages. The words of `dev` select the best epoch. The words of `test` are
+used once, with beam search. A training takes a few minutes on two cores. It
+writes a folder in `--output` with the translator, a LiteRT file with int8
+weights, an ONNX file, the learning curves, and the attention of ten words.
+`helpers/g2p2020.py` describes the data.
 
     python examples/pronounce.py --data g2p2020 --language all --seeds 3
 
-trains all fifteen languages three times, writes a table as it goes, and tests
-the three models of a language as one `Ensemble`, too. The same command resumes
-one that was stopped. `--attention forward`, say, takes another mechanism.
-It needs the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
+This command trains three models for each of the fifteen languages, and combines
+the models of each language in an `Ensemble`. It writes a table after each
+training. If it is interrupted, run the same command again to resume it.
+`--attention` selects another mechanism, such as `forward`. The example needs
+the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
 """
 
 import argparse

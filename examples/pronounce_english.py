@@ -2,17 +2,18 @@
 
     python examples/pronounce_english.py --data cmudict --download
 
-trains an attentive LSTM on the CMU Pronouncing Dictionary, with its stress
-marks, in 70 minutes on a core; an interrupted command resumes when it runs
-again. `helpers/english.py` says which words are tested. It writes
-`pronounce.onnx`, from text to text and attention, which `pronounce_word.py` and
-`serve/onnx_server.py` run, and `pronounce.tflite`, which `litert_translate.py`
-runs, both with weights of 8 bits, and tests both: they are in
-`saved_models/pronounce_en`. It needs the extras `text`, `evaluation`, `plots`,
-`litert` and `onnx`.
+This command trains an attentive LSTM on the CMU Pronouncing Dictionary, with
+stress marks, in 70 minutes on one core. If it is interrupted, run it again to
+resume it. `helpers/english.py` defines which words are tested.
 
-A word is right if any of its pronunciations is what was said. An error rate
-of sounds counts the edits to the nearest pronunciation.
+The example writes two files with weights of 8 bits, and tests them:
+`pronounce.onnx` takes text and returns text and attention; `pronounce_word.py`
+and `serve/onnx_server.py` run it. `litert_translate.py` runs
+`pronounce.tflite`. The folder `saved_models/pronounce_en` contains both files.
+The example needs the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
+
+A hypothesis is right if it equals any pronunciation of the word. The phone
+error rate counts the edits to the nearest pronunciation.
 """
 
 import argparse

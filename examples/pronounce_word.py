@@ -2,12 +2,12 @@
 
     python examples/pronounce_word.py attention
 
-`saved_models/pronounce_en/pronounce.onnx` takes text and gives text, so this
-needs only `numpy` and `onnxruntime`. `pronounce_english.py` made it. Sounds are
-those of the [CMU Pronouncing
-Dictionary](https://github.com/cmusphinx/cmudict); 1 behind a vowel is the main
-stress, 2 another, 0 none. For phones there is a LiteRT file beside it, which
-`litert_translate.py` runs.
+`saved_models/pronounce_en/pronounce.onnx` takes text and returns text, so that
+this example needs only `numpy` and `onnxruntime`. `pronounce_english.py` wrote
+the file. The output consists of phonemes of the [CMU Pronouncing
+Dictionary](https://github.com/cmusphinx/cmudict). A number after a vowel marks
+stress: 1 is the main stress, 2 a secondary stress, and 0 no stress. The same
+folder contains a LiteRT file for phones, which `litert_translate.py` runs.
 """
 
 import argparse

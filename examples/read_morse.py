@@ -1,32 +1,42 @@
 """Can hard attention transcribe Morse code while it is still being keyed?
 
-Makes noisy audio of Morse code, keyed by unsteady hands, and learns to read it:
+The example generates noisy audio of Morse code, keyed by unsteady hands, and
+trains a model that transcribes it:
 
     python examples/read_morse.py
 
-An LSTM that goes one way learns to name each character, in the frame from which
-it can be known. It is given these frames, which are known because the audio is
-made. Then it stays unchanged. Monotonic attention learns to stop where a
-character is named ([Raffel et al., 2017](https://arxiv.org/abs/1704.00784),
-with the chunks of [Chiu and Raffel, 2018](https://arxiv.org/abs/1712.05382)),
-and a decoder to write it. So the LSTM deciphers, and attention decides what is
-written, and when: live, in chunks of 50 ms. No word, call sign or number of the
-test occurs in training. `helpers/timing.py` reads the same audio by threshold
-and timing, and learns nothing.
+First, a unidirectional LSTM learns to recognize each character, in the first
+frame in which this is possible. These frames are known, because the audio is
+generated. Then the LSTM is frozen. Monotonic attention learns to stop where the
+LSTM recognizes a character ([Raffel et al.,
+2017](https://arxiv.org/abs/1704.00784), with the chunks of [Chiu and Raffel,
+2018](https://arxiv.org/abs/1712.05382)), and a decoder learns to write the
+character. So the LSTM recognizes characters, and attention decides which of
+them are written, and when. The model reads the audio live, in chunks of 50 ms.
+No word, call sign or number of the test set occurs in the training set. For
+comparison, `helpers/timing.py` decodes the same audio by threshold and timing,
+without learning.
 
     python examples/read_morse.py --wav recording.wav
     python examples/read_morse.py --compare
 
-The first reads a file by the model that an earlier run has saved, or trains
-one. The second trains chunkwise, additive, location-aware and GMM attention on
-what such a model names, and reads messages four times as long as the usual one
-in training: who loses the thread? It takes ten minutes. `helpers/morse.py`
-makes the audio, `helpers/messages.py` many of it, `helpers/ear.py` its
-features, `helpers/listener.py` the model, `helpers/live.py` reads live and
-draws, `helpers/long_messages.py` compares. It needs the extra `plots`.
+The first command reads a file with the model that an earlier run has saved; if
+there is none, it trains a model first. The second command compares chunkwise,
+additive, location-aware and GMM attention on messages four times as long as
+usual training messages. It takes ten minutes. The example needs the extra
+`plots`.
 
-On TensorFlow the model is exported to a file for phones, of 0.5 MB, which reads
-a message without Keras: that needs the extra `litert`.
+On TensorFlow, the example exports the model to a LiteRT file of 0.5 MB for
+phones, and reads a message with it, without Keras. This needs the extra
+`litert`.
+
+The helper modules:
+
+- `helpers/morse.py` generates audio, and `helpers/messages.py` whole data sets.
+- `helpers/ear.py` computes features.
+- `helpers/listener.py` defines the model.
+- `helpers/live.py` reads audio live, and draws the picture.
+- `helpers/long_messages.py` compares the mechanisms.
 """
 
 import argparse

@@ -1,26 +1,25 @@
 """Which attention learns to copy, to reverse, and to sort?
 
-Letters go in, and come out in the same order, reversed, or in alphabetical
-order:
+A model reads letters, and writes them in the same order, in reverse order, or
+in alphabetical order:
 
     python examples/reverse_and_sort.py
 
-It needs no data and no network, only the extra `plots`. Every score, with
-softmax, and every alignment, with Bahdanau's score, is trained on each task for
-the same 200 batches. The encoder is only an embedding of each letter and of its
-position, so the decoder has to find each letter by attention. The table shows
-for each task:
+The example needs no data and no network, only the extra `plots`. It trains
+every score (with softmax) and every alignment (with Bahdanau's score) on each
+task, for the same 200 batches. The encoder is only an embedding of each letter
+and of its position, so that the decoder must find each letter by attention. The
+table shows for each task:
 
-- right: the share of unseen sentences without a mistake. The decoder is fed the
-  right letters; a sentence without a mistake is the one that greedy search
-  would find.
-- looks: the share of letters that had the largest weight when they were
-  written.
+- right: the share of new sentences that are completely right, with teacher
+  forcing. Greedy search would generate these sentences, too.
+- looks: the share of letters whose source position had the largest weight when
+  they were written.
 
-Attention that only moves to the right can copy but cannot reverse. Attention
-that does not read the letters cannot look for the next one of the alphabet.
-Some of these sort all the same: they look at all letters at once, and the
-decoder remembers them.
+Attention that only moves to the right can copy, but cannot reverse. Attention
+that does not read the letters cannot find the next letter of the alphabet. Some
+of these mechanisms sort nevertheless: they attend to all letters at once, and
+the state of the decoder stores the letters.
 """
 
 import argparse

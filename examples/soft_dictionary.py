@@ -1,17 +1,18 @@
 """Can a dictionary be learned from its answers? Yes, if its lookup is soft.
 
-A Python dictionary needs the exact key; for any other it raises `KeyError`.
-Attention is a soft lookup: the query is compared with every key, and the answer
-is the mean of all values, weighted by how well their keys match. So a query may
-be noisy, and answers have gradients:
+A Python dictionary needs the exact key; for all other keys, it raises a
+`KeyError`. Attention is a soft lookup: it compares the query with every key,
+and returns the mean of all values, weighted by how well their keys match.
+Therefore, a query may be noisy, and answers have gradients:
 
     python examples/soft_dictionary.py
 
-The keys are eight random vectors, and the values are colours. First the
-dictionary is asked with noisy keys, with a sharpness from 0 (the mean of all
-colours) to infinity (the nearest key). Then its values, or its keys, are
-learned together with the sharpness, from questions and answers alone. The
-picture needs the extra `plots`.
+The keys are eight random vectors, and the values are colors. First, the example
+looks up noisy keys. The sharpness is a factor of the scores: with 0, each
+answer is the mean of all colors; with infinity, it is the color of the nearest
+key. Then the example learns the values, or the keys, together with the
+sharpness, from questions and answers alone. The picture needs the extra
+`plots`.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 r"""Does training on two devices give the losses of one? A comparison.
 
-Each mode trains the same small model on the same files, with one device and
-with two, and prints both losses of every epoch and the throughput:
+Each mode trains the same small model on the same files, on one device and on
+two devices. For every epoch, it prints both losses, and at the end the
+throughput:
 
     python examples/train_distributed.py --mode mirrored
     python examples/train_distributed.py --mode data_parallel
@@ -9,12 +10,13 @@ with two, and prints both losses of every epoch and the throughput:
     python examples/train_distributed.py --mode two_processes
     python examples/train_distributed.py --mode multi_worker
 
-`mirrored` and `multi_worker` use `tf.distribute`, the others
-`keras.distribution` on JAX, which must be installed. Without GPUs, a processor
-is split into two devices: that shows that the numbers are right, not that it is
-faster. `two_processes` and `multi_worker` start their two processes on this
-machine. On a cluster, start one on each machine, with its number, the number
-of all, and the address of the first:
+`mirrored` and `multi_worker` use `tf.distribute`. The other modes use
+`keras.distribution` on JAX, which must be installed. Without GPUs, the example
+splits a processor into two devices. This shows that the numbers are right, but
+training is not faster. `two_processes` and `multi_worker` start two processes
+on this machine. On a cluster, start one process on each machine. Pass the
+number of this process, the number of all processes, and the address of process
+0:
 
     python examples/train_distributed.py --mode two_processes \
         --data FOLDER --process 0 --processes 2 --address HOST:PORT

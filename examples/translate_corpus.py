@@ -1,25 +1,26 @@
 r"""How do you translate a hundred million lines? In parts, with Apache Beam.
 
-Apache Beam hands the parts of a text to workers, on this machine or on a
-cluster, and starts again what a lost worker had. Each worker loads the
+Apache Beam distributes the parts of a text to workers, on this machine or on a
+cluster. If a worker is lost, Beam repeats its work. Each worker loads the
 translator once:
 
     python examples/translate_corpus.py --folder de_en \
         --source "corpus-*.de.gz" --target translated
 
-`--folder` is what `Translator.save` has written, and lines are written as
-`sentence <tab> translation` to files such as `translated-00000-of-00002.tsv`.
-Lines that could not be translated are in `translated-failed-*.tsv`, with their
-error. Without arguments the script makes a text of numbers, and a translator
-that has learned for a moment to write a letter for each digit.
+`--folder` is a saved translator. The output has lines such as `sentence <tab>
+translation`, in files such as `translated-00000-of-00002.tsv`. Lines that could
+not be translated are in `translated-failed-*.tsv`, with their errors. Without
+arguments, the script generates a text of numbers, and trains a translator for a
+few seconds to write a letter for each digit.
 
-All other options go to Beam. These are the defaults, two processes here:
+All other options are passed to Beam. The defaults run two processes on this
+machine:
 
     --runner FnApiRunner --direct_num_workers 2 \
     --direct_running_mode multi_processing
 
-A cluster is another `--runner`, such as Dataflow's, Flink's or Spark's, with
-its options. Its workers need this package and the folder: see
+To run on a cluster, pass another `--runner`, such as that of Dataflow, Flink or
+Spark, with its options. The workers need this package and the folder; see
 `docs/large_corpora.md`.
 """
 

@@ -1,19 +1,19 @@
 """Can attention learn to normalize dates in seven languages? In two minutes.
 
-Dates as people write them in seven languages go in, ISO 8601 comes out:
+A model reads dates as people write them in seven languages, and writes them in
+ISO 8601:
 
     python examples/translate_dates.py
 
-It needs no data and no network, only the extras `text`, `plots` and `litert`.
-`helpers/dates.py` writes the dates, and a model of characters learns to read
-them. The script prints the share of held-out dates that come out exactly right,
-and draws where the model looked. It exports the model for TensorFlow Serving,
-and runs this export in a new process, without `keras_attention`. It also writes
-a LiteRT file, for phones, which `litert_translate.py` runs. What
-`Translator.save` wrote is for the command line; three commands to try are
-printed at the end.
+The example needs no data and no network, only the extras `text`, `plots` and
+`litert`. `helpers/dates.py` generates the dates. The script trains a
+character-level model, prints its exact-match accuracy on held-out dates, and
+draws its attention weights. It exports the model for TensorFlow Serving, and
+runs this export in a new process, without `keras_attention`. It also writes a
+LiteRT file for phones, which `litert_translate.py` runs. At the end, it prints
+three commands that you can try with the saved translator.
 
-All files go to `outputs/dates`, or to the folder of `--output`.
+All files are written to `outputs/dates`, or to the folder `--output`.
 """
 
 import argparse

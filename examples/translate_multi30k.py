@@ -1,23 +1,25 @@
 """How well does a small attentive RNN translate real captions?
 
-Trains a bidirectional LSTM encoder and an attentional decoder on Multi30k
-(29,000 captions), and measures it on its test set of 2016:
+The example trains a bidirectional LSTM encoder and an attentional decoder on
+Multi30k (29,000 captions), and measures BLEU on the test set of 2016:
 
     python examples/translate_multi30k.py --data multi30k --download
 
-`--data` is a folder with the parts `train`, `val` and `test_2016_flickr` in
-both languages, one sentence a line, plain or gzip: `train.de.gz`,
-`train.en.gz`... `--download` fetches them into this folder first. It needs the
-extras `text`, `evaluation` and `plots`, and `--export` needs `litert` and
-`onnx`. `helpers/multi30k_recipe.py` has the recipe: one vocabulary of cased
-pieces, one matrix of embeddings for source, target and output, lexical
-translation, dropout of embeddings, outputs and states, label smoothing, and
-averaged weights, of which those of the best BLEU on `val` are kept.
+`--data` is a folder with the parts `train`, `val` and `test_2016_flickr` in two
+languages, one sentence per line, plain or gzip: `train.de.gz`, `train.en.gz`
+and so on. `--download` first downloads these files into the folder. The example
+needs the extras `text`, `evaluation` and `plots`; `--export` also needs
+`litert` and `onnx`.
 
-`--folder` has the state of the training: the same command resumes one
-that was stopped, or measures one that is done. All but `--export` also runs
-where TensorFlow is not, such as on a machine with a GPU, with the extras
-`sentencepiece`, `evaluation` and `plots`:
+`helpers/multi30k_recipe.py` contains the recipe: one vocabulary of cased
+subwords; one embedding matrix for source, target and output; lexical
+translation; dropout of embeddings, outputs and states; label smoothing; and
+averaged weights. The epoch with the best BLEU on `val` is saved.
+
+`--folder` contains the state of the training. If the training is interrupted,
+the same command resumes it; if it has ended, the command only measures BLEU.
+Everything except `--export` also runs without TensorFlow, for example on a
+machine with a GPU, with the extras `sentencepiece`, `evaluation` and `plots`:
 
     KERAS_BACKEND=jax python examples/translate_multi30k.py --data multi30k
 

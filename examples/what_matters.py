@@ -1,19 +1,21 @@
 """How much does each component of a translator contribute? A table.
 
-Trains the recipe of `translate_multi30k.py` in small, and then again with one
-thing changed: another attention, another order, a part left out. Each row is
-a training of the same length with the same seed, and its BLEU is that of the
-validation set; the test set is not read:
+The example trains a small version of the recipe of `translate_multi30k.py`. It
+then trains the same model with one change: another attention mechanism, another
+order, or a component left out. Each row of the table is one training. All
+trainings have the same length and random seed. BLEU is measured on the
+validation set; the test set is not used:
 
     python examples/what_matters.py --data multi30k
 
-`--data` is a folder that `translate_multi30k.py --download` filled. A row that
-is done is kept in `--folder`, and one that was stopped is resumed, so the same
-command may run again at any time. The table there, `what_matters.md`, is
-written after every row. It needs the extras `text` and `evaluation`.
+`--data` is a folder with the files that `translate_multi30k.py --download`
+writes. Finished rows are stored in `--folder`. If a training is interrupted,
+run the same command again to resume it. The example writes the table,
+`what_matters.md`, after every row. It needs the extras `text` and `evaluation`.
 
-A short training says little about what helps against over-fitting: dropout
-makes it slower at first. Give it a larger `--budget` before you leave it out.
+A short training shows little about overfitting: dropout makes learning slower
+at first. Before you leave out dropout, compare longer trainings, with a larger
+`--budget`.
 """
 
 import argparse

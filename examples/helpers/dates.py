@@ -1,12 +1,14 @@
 """Dates as people write them in seven languages, for `translate_dates.py`.
 
-Every form can be read in one way only. With dots the day comes first, with
-slashes the month, as in the USA; after a year of four digits come month and
-day. All dates are from 1970 to 2069, so two digits name one year: 70 to 99 are
-1970 to 1999, 00 to 69 are 2000 to 2069.
+Every form of a date has one meaning only. If it has dots, the day comes first;
+if it has slashes, the month comes first, as in the USA; if it begins with a
+year of four digits, month and day follow. All dates are from 1970 to 2069, so
+that two digits determine the year: 70 to 99 are 1970 to 1999, and 00 to 69 are
+2000 to 2069.
 
 One date in ten is held out, in all languages and forms. A checksum of the date
-decides which, so training and test are apart for every seed.
+decides which dates are held out. Therefore, training set and test set have no
+date in common, whatever the random seed is.
 """
 
 import datetime

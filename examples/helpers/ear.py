@@ -1,9 +1,10 @@
 """From audio to what a model of Morse code reads: spectra, features, ids.
 
-Keras' `STFTSpectrogram` gives 100 spectra a second, each of the 32 ms before.
-What a model reads of one is a single number: how far the loudest line between
-350 and 950 Hz is above the mean of all lines. It does not depend on the pitch,
-nor on the volume. Five of them, 50 ms, are the features of one position.
+Keras' `STFTSpectrogram` computes 100 spectra per second, each over the previous
+32 ms. From each spectrum, the model reads a single number: by how much the
+loudest frequency between 350 and 950 Hz exceeds the mean of all frequencies.
+This number depends neither on the pitch nor on the volume. Five numbers, for 50
+ms, are the features of one position.
 """
 
 from collections.abc import Iterable

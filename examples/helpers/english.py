@@ -1,8 +1,9 @@
 """Words of English and their sounds, for `pronounce_english.py`.
 
 The [CMU Pronouncing Dictionary](https://github.com/cmusphinx/cmudict), under a
-BSD licence. A word may have several pronunciations, the usual one first, and
-is in one part with all of them: the SHA-256 of its letters says in which.
+BSD licence. A word may have several pronunciations, the usual pronunciation
+first. All of them are in the same part of the data (training, validation, or
+test set), which the SHA-256 of the letters determines.
 """
 
 import gzip

@@ -1,7 +1,7 @@
 """Rows of English nouns in French, for `long_sentences.py`.
 
-Some nouns have an adjective, before them in English and after them in French.
-Some test sentences are longer than any in training.
+Some nouns have an adjective, which stands before the noun in English and after
+the noun in French. Some test sentences are longer than all training sentences.
 """
 
 import random

@@ -1,9 +1,9 @@
 """Words of fifteen languages and their sounds, for `pronounce.py`.
 
-Task 1 of SIGMORPHON 2020, 3,600 words of each language to learn from, 450 to
-choose by and 450 to test: [Gorman et al.,
-2020](https://aclanthology.org/2020.sigmorphon-1.2/), from Wiktionary.
-`BASELINE` is from its table of results.
+The data is that of task 1 of SIGMORPHON 2020, from Wiktionary ([Gorman et al.,
+2020](https://aclanthology.org/2020.sigmorphon-1.2/)). Each language has 3,600
+words for training, 450 for validation, and 450 for the test. `BASELINE` is from
+the results in this paper.
 """
 
 import hashlib

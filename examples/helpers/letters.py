@@ -1,7 +1,7 @@
 """Sentences of letters, and three tasks on them, for `reverse_and_sort.py`.
 
-No letter occurs twice in a sentence. So every task has one right answer, and
-each letter of the answer has one position in the source.
+No letter occurs twice in a sentence. Therefore, every task has one right
+answer, and each letter of the answer has one position in the source.
 """
 
 from typing import NamedTuple

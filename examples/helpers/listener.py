@@ -1,9 +1,10 @@
 """The model that reads Morse code: an encoder of one way, and attention.
 
-Training has two parts. The encoder alone first learns to name each character
-where it can be known, which is known because the audio is made. Then it stays
-unchanged, and the decoder learns to write, and its attention to stop where the
-encoder begins to name a character.
+Training has two parts. First, the encoder alone learns to recognize each
+character as early as possible; these positions are known, because the audio is
+generated. Then the encoder is frozen. The decoder learns to write characters,
+and its attention learns to stop where the encoder begins to recognize a
+character.
 """
 
 import keras

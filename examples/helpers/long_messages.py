@@ -1,15 +1,17 @@
 """Which attention reads messages that are longer than those of training?
 
-Four attentions are trained alike. All read what the trained encoder of
-`helpers/listener.py` names, a character or nothing every 100 ms. An LSTM,
-trained with each attention, reads these names, so that a position can tell what
-came before it, and where it is. Messages, epochs, loss and seed are the same,
-and no loss guides the attention. In training 3 to 8 seconds are keyed.
+The module trains four models that differ only in their attention. All of them
+read the output of the trained encoder of `helpers/listener.py`: a character or
+nothing, every 100 ms. In each model, an LSTM reads this output, so that a
+position contains information about earlier characters, and about its place in
+the message. Messages, epochs, loss and random seed are the same, and no loss
+guides the attention. Training messages take 3 to 8 seconds.
 
-Additive attention compares contents alone. Chunkwise attention continues from
-its last stop to the next position that looks like one. Location-aware attention
-also sees its earlier weights, 1.5 seconds to each side. GMM attention moves on
-by as much as the decoder says, whatever stands there.
+Additive attention compares only contents. Chunkwise attention continues from
+the position where it stopped to the next matching position. Location-aware
+attention also reads its earlier weights, up to 1.5 seconds to each side. GMM
+attention moves by a distance that the decoder predicts, whatever the content
+is.
 """
 
 import keras

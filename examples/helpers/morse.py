@@ -1,11 +1,12 @@
 """Morse code: texts, the hand that keys them, and what is heard of it.
 
-A dit is 1.2 seconds over the speed in words a minute; a dah is about three of
-them. Marks of a letter are one dit apart, letters about three, words about
-seven. A human is not exact: every duration varies, each hand has its own long
-dahs and short gaps, and the speed drifts. The tone has one pitch, its volume
-fades, and white noise lies over it. The signal-to-noise ratio is that of the
-tone, before it fades, to the noise of the whole band of 2000 Hz.
+A dit takes 1.2 seconds divided by the speed in words per minute; a dah takes
+about three dits. The gap between two marks of a letter is one dit, between
+letters about three dits, and between words about seven. Human keying is not
+exact: every duration varies, each operator has longer dahs and shorter gaps of
+their own, and the speed drifts. The tone has one pitch, its volume fades, and
+white noise is added. The signal-to-noise ratio compares the tone, before it
+fades, with the noise of the whole band of 2000 Hz.
 
 Words, call signs and numbers of the test never occur in training: a checksum
 decides which of them are held out.

@@ -5,9 +5,9 @@ reviews a negator reverses it. The other clauses do not matter, even where they
 have the same form: "the story was not dull" decides, "the hall was not warm"
 does not.
 
-For every adjective one negator is held out: "hardly dull" never occurs in
-training, though "hardly" and "dull" do, apart. All verdicts of the test set are
-such pairs, so a model that ignores negators is always wrong.
+For every adjective, one negator is held out: "hardly dull" never occurs in the
+training set, although "hardly" and "dull" occur separately. All verdicts of the
+test set are such pairs, so that a model that ignores negators is always wrong.
 """
 
 import random

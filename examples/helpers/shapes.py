@@ -1,13 +1,15 @@
 """Scenes of two coloured shapes, and their captions.
 
-A large shape and a small one lie on a grey ground. The caption names the large
-one first, and says where it is relative to the small one: "a red circle left of
-a blue square". The larger of the two offsets decides between left or right and
-above or below. Scenes with nearly equal offsets are left out, so every scene
-has one caption.
+A large shape and a small shape are on a gray background. The caption names the
+large shape first, and its place relative to the small shape: "a red circle left
+of a blue square". If the horizontal distance is larger than the vertical
+distance, the caption says left or right; otherwise it says above or below.
+Scenes with nearly equal distances are left out, so that every scene has one
+caption.
 
 46 of the 576 captions are held out, with all their scenes. A checksum of the
-text decides which, so training and test are apart for every seed.
+text decides which captions are held out. Therefore, training set and test set
+have no caption in common, whatever the random seed is.
 """
 
 import zlib

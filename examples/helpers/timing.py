@@ -1,10 +1,11 @@
 """A classical decoder of Morse code: threshold and timing, nothing learned.
 
-It knows the whole message before it decides. The pitch is that of the loudest
-line of the spectrum. A mark is where that line is above a third of the loudest
-around, which follows the fading, and well above the noise. The dit is the
-length under which all marks and gaps are most likely, and the borders between
-dits and dahs, and between gaps, adapt to the hand.
+The decoder reads the whole message before it decides. The pitch is the loudest
+frequency of the spectrum. The tone is on where this frequency is louder than a
+third of its maximum nearby, and well above the noise; because the maximum is
+local, the threshold follows the fading. The length of a dit is the length for
+which all marks and gaps are most likely. The limits between dits and dahs, and
+between gaps, adapt to the operator.
 """
 
 import numpy as np

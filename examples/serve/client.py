@@ -4,8 +4,8 @@
     python examples/serve/client.py "12 May 2021" --rest
     python examples/serve/client.py "12 May 2021" --align
 
-It needs neither `keras_attention` nor Keras. REST needs only Python, gRPC needs
-the protocol of TensorFlow Serving: the extra `serving`.
+The client needs neither `keras_attention` nor Keras. REST needs only Python.
+gRPC needs the protocol of TensorFlow Serving, which is in the extra `serving`.
 """
 
 import argparse

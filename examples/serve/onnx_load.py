@@ -3,12 +3,13 @@
     python examples/serve/onnx_load.py --clients 100 --seconds 60
     python examples/serve/onnx_load.py FILE "a text" "another" --clients 10
 
-Without a file it serves `saved_models/pronounce_en/pronounce.onnx`. It starts a
-server of its own, on a free port of this machine, and ends it. Each client
-sends one text after the other over one connection. An answer that does not
-come, or is not what the text alone gets, is lost. So take texts that are clear:
-an int8 file may say a doubtful one in another way in another batch. Letters
-that the model has not seen are named first.
+By default, the file is `saved_models/pronounce_en/pronounce.onnx`. The script
+starts a server on a free port of this machine, and ends it afterward. Each
+client sends one text after another over one connection. An answer is lost if it
+does not arrive, or differs from the answer for the text alone. Therefore, use
+texts for which the model is certain: for an uncertain text, the answer of an
+int8 file may depend on the batch. First, the script names letters that the
+model has not seen.
 """
 
 import argparse

@@ -3,18 +3,19 @@
     pip install onnxruntime prometheus-client starlette uvicorn
     python examples/serve/onnx_server.py
 
-By default it serves `saved_models/pronounce_en/pronounce.onnx`; any file that
-`translator.export(path, "onnx_text")` wrote can be given instead, or
-`"onnx_align"`, which gives the attention as well.
+By default, the server serves `saved_models/pronounce_en/pronounce.onnx`. You
+can pass any other file in the format `"onnx_text"` or `"onnx_align"` of
+`translator.export`. With `"onnx_align"`, the server can also return the
+attention.
 
     GET  /            a page to type into
     POST /translate   {"texts": ["attention"], "align": false}
     GET  /health      200 while it can answer
     GET  /metrics     for Prometheus
 
-Requests that wait are joined into batches. SIGTERM and Ctrl+C end it after what
-was asked has been answered. It speaks plain HTTP: for TLS and accounts put a
-proxy before it.
+The server combines waiting requests into batches. On SIGTERM and Ctrl+C, it
+answers all pending requests, and then exits. It uses plain HTTP: for TLS and
+accounts, put a proxy before it.
 """
 
 import argparse

@@ -1,14 +1,14 @@
 """Writes the requests that warm up a SavedModel when a server loads it.
 
-The first request to a model is slow, because TensorFlow prepares much of its
-work only then. TensorFlow Serving runs the requests in the model's file
-`assets.extra/tf_serving_warmup_requests` before it accepts any other. This
-writes them:
+The first request to a model is slow, because TensorFlow optimizes the graph
+when it first runs. Before TensorFlow Serving accepts requests, it runs those in
+the model's file `assets.extra/tf_serving_warmup_requests`. This script writes
+the file:
 
     python examples/serve/warm_up.py outputs/dates/1
 
-Run it after each export, before the folder is moved to where a server looks for
-new versions.
+Run the script after each export, before you move the folder to the place where
+a server looks for new versions.
 """
 
 import argparse

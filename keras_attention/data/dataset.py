@@ -207,9 +207,10 @@ def _check_tokenizers(tokenizers):
         check_object(f"{side}_tokenizer", x, AbstractTokenizer, way_out)
         if len(x.parts) > 1:  # of an `Ensemble`, which does not train
             raise ValueError(
-                f"parallel_dataset needs one `{side}_tokenizer`. Received: "
-                f"{type(x).__name__} of {len(x.parts)}. Train each model "
-                "separately, with one of its `parts`."
+                f"parallel_dataset needs a single `{side}_tokenizer`. "
+                f"Received: a {type(x).__name__} with {len(x.parts)} "
+                "tokenizers. Train each model separately, with one of these "
+                f"tokenizers: `{side}_tokenizer.parts[0]` and so on."
             )
 
 

@@ -84,7 +84,8 @@ def take_columns(
     if len(row) < least:
         raise ValueError(
             f"{needed_by} needs {least} columns, separated by tabs. "
-            f"Received: {path}:{number}, with {len(row)}: {line!r:.60}. "
+            f"Received: {path}:{number}, whose number of columns is "
+            f"{len(row)}: {line!r:.60}. "
             "Correct the line, or choose other `columns`."
         )
     return [row[column] for column in columns]

@@ -92,6 +92,6 @@ def set_positions(saved: list[dict]):
             left.remove(position)
     if len(left) == before and any(entry["epoch"] for entry in saved):
         raise ValueError(
-            "the dataset that it was trained on does not exist, or has another "
-            "seed, batch size or text"
+            "the `parallel_dataset` of this training has not been created in "
+            "this process, or with another seed, batch size or text"
         )

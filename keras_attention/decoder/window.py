@@ -97,9 +97,10 @@ def check_window(window, attention) -> AttentionWindow | None:
         return None
     if not isinstance(window, list | tuple) or len(window) != 2:
         raise ValueError(
-            "`attention_window` must be None or a pair: how many positions "
-            "before and after the last one to attend to. Received: "
-            f"attention_window={window!r}. Try attention_window=(2, 8)."
+            "`attention_window` must be None or a pair: how many positions to "
+            "attend to before and after the position of the previous step. "
+            f"Received: attention_window={window!r}. Try "
+            "attention_window=(2, 8)."
         )
     if attention is None:
         raise ValueError(

@@ -234,8 +234,9 @@ def _prepare(model, state, given, call):
         return
     if inspect.isgenerator(call["x"]):
         raise ValueError(
-            "resumable_fit needs a built model to resume with a generator. "
-            "Received: a model that is not built. Call `build` first."
+            "resumable_fit needs a built model to resume a training whose "
+            "data is a Python generator. Received: a model that is not built. "
+            "Call `build` first."
         )
     # Without shuffling, since what it draws from is put back only in part.
 

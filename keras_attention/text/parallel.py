@@ -53,7 +53,8 @@ class ParallelTokenizer(AbstractTokenizer):
         several = [isinstance(x, ParallelTokenizer) for x in self.tokenizers]
         if any(several) or not several:
             raise ValueError(
-                "`source_tokenizer` must be one or several tokenizers. "
+                "`source_tokenizer` must be a tokenizer, or a list of "
+                "tokenizers that contains no ParallelTokenizer. "
                 f"Received: {tokenizers!r}. {way_out}"
             )
         self.first = self.tokenizers[0]

@@ -40,9 +40,9 @@ def check_room(
     room = int(vocabulary_size) - len(SPECIAL_NAMES)
     if room < least:
         raise ValueError(
-            f"`{class_name}.train` needs room for the 4 special ids and "
-            f"{what}. Received: vocabulary_size={vocabulary_size}. "
-            f"Use at least {len(SPECIAL_NAMES) + least}."
+            f"`{class_name}.train` needs a `vocabulary_size` of at least "
+            f"{len(SPECIAL_NAMES) + least}: the 4 special ids, and ids for "
+            f"{what}. Received: vocabulary_size={vocabulary_size}."
         )
     return room
 

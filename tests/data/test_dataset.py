@@ -142,7 +142,9 @@ def test_several_tokenizers_of_a_side_are_refused(side):
     digits = CharacterTokenizer("0123456789")
     sides = {"source_tokenizer": digits, "target_tokenizer": digits}
     sides[f"{side}_tokenizer"] = ParallelTokenizer([digits, digits])
-    with pytest.raises(ValueError, match=f"one `{side}_tokenizer`.*Parallel"):
+    with pytest.raises(
+        ValueError, match=f"single `{side}_tokenizer`.*Parallel"
+    ):
         parallel_dataset(["1"], ["2"], **sides, batch_size=1)
 
 

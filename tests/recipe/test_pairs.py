@@ -81,7 +81,7 @@ def test_features_make_another_source(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a\tb\nc\n", "words.tsv:2, with 1: 'c'"),
+        ("a\tb\nc\n", "words.tsv:2, whose number of columns is 1: 'c'"),
         ("\n\n", "words.tsv, which has none"),
         ("word\tipa\n", "words.tsv, which has none"),
     ],

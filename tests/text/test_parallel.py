@@ -161,9 +161,12 @@ def test_it_is_saved_and_exported(tmp_path):
     [
         ([LETTERS], "Received: 1 tokenizers, and Ensemble with 2"),
         ([LETTERS] * 3, "Received: 3 tokenizers, and Ensemble with 2"),
-        ([], "`source_tokenizer` must be one or several"),
+        ([], "`source_tokenizer` must be a tokenizer, or a list"),
         ([LETTERS, None], r"`source_tokenizer\[1\]` must be an instance of"),
-        ([LETTERS, ParallelTokenizer([SYMBOLS])], "must be one or several"),
+        (
+            [LETTERS, ParallelTokenizer([SYMBOLS])],
+            "contains no ParallelTokenizer",
+        ),
         ([LETTERS, ka.CharacterTokenizer("56789a")], "size=9, of its model 1"),
     ],
 )
