@@ -200,10 +200,10 @@ def main(
     scenes = shapes.make_scenes(count, held_out=False, seed=seed)
     held_out = shapes.make_scenes(tested, held_out=True, seed=seed + 1)
     both = len(set(scenes[1])), len(set(held_out[1]))
-    print(f"{both[0]} captions to learn, {both[1]} held out")
+    print(f"Training captions: {both[0]}, held out: {both[1]}")
     translator = train(scenes, units, epochs)
     share = exact_match(translator, held_out)
-    print(f"Exactly right of {tested} held-out scenes: {share:.2%}")
+    print(f"Exact-match accuracy on {tested} new scenes: {share:.2%}")
     picture, file = Path(output) / PICTURE, Path(output) / FILE
     image = held_out[0][0]
     if keras.backend.backend() == "tensorflow":
@@ -214,7 +214,7 @@ def main(
     else:
         found = look(translator, image)
     draw(image, *found, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return share
 

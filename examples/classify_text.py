@@ -172,7 +172,7 @@ def export(model: keras.Model, words: np.ndarray, file: Path):
     found = [run(words=row[None])["logits"].argmax() for row in words]
     same = np.mean(found == wanted)
     print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
-    print(f"The class is that of the model for {same:.0%} of the texts")
+    print(f"Same class as the model: {same:.0%} of the texts")
 
 
 def report(
@@ -290,7 +290,7 @@ def main(
     else:
         reviews = make_reviews(1000 if quick else 4000, False, seed)
         held_out = make_reviews(200 if quick else 1000, True, seed + 1)
-    print(f"{len(reviews)} texts to learn, {len(held_out)} held out")
+    print(f"Training texts: {len(reviews)}, held out: {len(held_out)}")
     reader = Reader(reviews)
     units, epochs = 16, 6 if quick else 5
     model = train(reviews, held_out, reader, units, epochs)
@@ -303,7 +303,7 @@ def main(
     if keras.backend.backend() == "tensorflow":
         words = reader.words(held_out[:SHOWN])
         export(model, words, Path(output) / FILE)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return found
 
@@ -311,7 +311,9 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--data", metavar="FILE", help="class, tab, text")
+    parser.add_argument(
+        "--data", metavar="FILE", help="file with lines of class, tab, text"
+    )
     parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -155,7 +155,7 @@ def export(model: keras.Model, before: np.ndarray, file: Path):
     given = {"past": before.astype("float32")}
     (found,) = session.run(["quantiles"], given)
     apart = np.abs(found - model.predict(before, verbose=0)["quantiles"]).max()
-    print(f"In onnxruntime: at most {apart:.0e} ppm apart")
+    print(f"Largest difference in onnxruntime: {apart:.0e} ppm")
     print(f"File: {file}, {file.stat().st_size / 1000:.0f} kB")
 
 
@@ -169,7 +169,7 @@ def report(found: dict[str, np.ndarray], truth: np.ndarray, scale: float):
         cells = "".join(f"{error:12.3f}" for error in errors)
         print(f"{name:24}{cells}{inside:12.0%}")
     best = min(table, key=lambda name: table[name]["pinball"])
-    print(f"The smallest pinball loss has: {best}")
+    print(f"Smallest pinball loss: {best}")
 
 
 def draw(
@@ -255,9 +255,10 @@ def main(
     draw(months, values, origins[-1], shown, weights[-1], picture)
     model.save(file)
     again, _ = forecast(keras.models.load_model(file), values, origins)
-    print(f"Loaded again: at most {np.abs(again - ours).max():.0e} ppm apart")
+    apart = np.abs(again - ours).max()
+    print(f"Largest difference after loading: {apart:.0e} ppm")
     export(model, windows(values, origins[:4], PAST, 0)[0], Path(output) / FILE)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Model: {file}")
     print(f"Picture: {picture}")
     return found

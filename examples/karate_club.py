@@ -231,7 +231,7 @@ def main(
     print("  wrong:", wrong(spread()))
     picture = Path(output) / PICTURE
     draw({name: found[0] for name, found in readings.items()}, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return readings
 

@@ -146,9 +146,9 @@ def draw(layers: dict[str, KernelAttention], x, y, file: Path):
             origin="lower",
             extent=(0.5, len(x) + 0.5, 0, END),
         )
-        below.set_xlabel("point measured (key), from left to right")
+        below.set_xlabel("measured point (key), from left to right")
     axes[0, 0].set_ylabel("value")
-    axes[1, 0].set_ylabel("place asked for (query)")
+    axes[1, 0].set_ylabel("position (query)")
     axes[0, 0].legend(frameon=False)
     page.colorbar(image, ax=axes[1].tolist(), label="weight", extend="max")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ def main(
     }
     picture = Path(output) / PICTURE
     draw(shown, x, y, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return layers
 

@@ -241,7 +241,7 @@ def main(
         longest = max(len(x.split()) for x in read_lines(files["train"][0]))
     picture = Path(output) / PICTURE
     draw(lines, longest, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return lines
 

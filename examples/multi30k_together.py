@@ -188,7 +188,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("translators", nargs="*", metavar="TRANSLATOR")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--data", help="folder of the corpus")
+    parser.add_argument("--data", help="folder with the files of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument("--beam", type=int, default=5)
@@ -199,5 +199,5 @@ if __name__ == "__main__":
     )
     given = parser.parse_args()
     if not given.quick and not (given.translators and given.data):
-        parser.error("TRANSLATOR and --data are needed")
+        parser.error("TRANSLATOR and --data are required")
     main(**vars(given))

@@ -201,7 +201,7 @@ def main(
 
     def note(label, result):
         results.setdefault(label, []).append(result)
-        print(f"{label}: {result['wer']:.2f} of 100 words are wrong")
+        print(f"{label}: word error rate {result['wer']:.2f}%")
         (folder / "table.md").write_text(table(results), encoding="utf-8")
 
     for one in chosen:
@@ -226,8 +226,12 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", help="folder of the words")
-    parser.add_argument("--language", default="hun", help="or all of them")
+    parser.add_argument("--data", help="folder with the word lists")
+    parser.add_argument(
+        "--language",
+        default="hun",
+        help="code of a language, or all (default: hun)",
+    )
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--attention", choices=ATTENTIONS, default="additive")
     parser.add_argument("--download", action="store_true")

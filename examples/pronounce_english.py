@@ -134,7 +134,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", help="folder of the dictionary")
+    parser.add_argument("--data", help="folder with the dictionary")
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", default="outputs", metavar="DIR")

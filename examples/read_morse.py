@@ -144,10 +144,10 @@ def show_live(model: Seq2Seq, message: Heard, picture: Path):
     seconds = len(message.audio) / RATE
     print(f"Keyed: {message.text}")
     print(f"Live:  {reading.text}")
-    print(f"The same as from the whole audio: {reading.text == whole}")
+    print(f"Same text from the whole audio: {reading.text == whole}")
     if waits:
         print(f"Mean delay after a letter's last mark: {np.mean(waits):.2f} s")
-    print(f"Computing: {reading.work / seconds:.2f} of the time of the audio")
+    print(f"Computing time: {reading.work / seconds:.2f} s per second of audio")
     draw(model, message, reading, picture)
 
 
@@ -221,14 +221,14 @@ def main(
     show_live(model, message, picture)
     if keras.backend.backend() == "tensorflow":
         export(model, message, Path(output) / FILE)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return rates
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--wav", help="a file to read", metavar="FILE")
+    parser.add_argument("--wav", help="WAV file to transcribe", metavar="FILE")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--quick", action="store_true")

@@ -242,7 +242,7 @@ def report(results: dict[str, dict[str, Result]], steps: int):
         blind = [n for n, x in learned.items() if x.looks < 0.5]
         print(f"{task}: learned by {', '.join(learned) or 'none'}")
         if blind:
-            print(f"  without looking at each letter: {', '.join(blind)}")
+            print(f"  without attending to each letter: {', '.join(blind)}")
 
 
 def draw(blocks: list[dict], titles: list[str], file: Path):
@@ -311,12 +311,12 @@ def main(
             block[name] = study(attention, trained, tested)
             print(".", end="", flush=True)
     results = {name: row for block in blocks for name, row in block.items()}
-    print(f" {TESTED} sentences tested after {steps} batches of {BATCH_SIZE}")
+    print(f" {TESTED} test sentences, after {steps} batches of {BATCH_SIZE}")
     report(results, steps)
     picture = Path(output) / PICTURE
     titles = ["Scores, with softmax", "Alignments, with Bahdanau's score"]
     draw(blocks, titles, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return results
 

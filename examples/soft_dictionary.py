@@ -275,7 +275,7 @@ def main(
     print(f"Keys learned: {right} of {len(keys)} keys give their colour")
     picture = Path(output) / PICTURE
     draw(keys, values, history, questions, picture)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     return {"values": colours, "keys": names}
 

@@ -279,7 +279,7 @@ def main(quick: bool = False, mode: str = "mirrored") -> dict:
     for n, (x, y) in enumerate(zip(*losses, strict=True), 1):
         print(f"{n:5}  {x:10.6f}  {y:14.6f}")
     for name in found:
-        print(f"{name}: {found[name]['pairs_per_second']:.0f} pairs a second")
+        print(f"{name}: {found[name]['pairs_per_second']:.0f} pairs per second")
     return found
 
 
@@ -287,11 +287,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--mode", default="mirrored", choices=MODES)
-    parser.add_argument("--data", metavar="DIR", help="of files to train on")
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder with the training files"
+    )
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--process", type=int, help="number of this one")
+    parser.add_argument(
+        "--process", type=int, help="number of this process, from 0"
+    )
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--address", help="of process 0, HOST:PORT")
+    parser.add_argument("--address", help="address of process 0, HOST:PORT")
     given = parser.parse_args()
     if given.process is None:
         main(given.quick, given.mode)

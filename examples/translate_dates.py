@@ -206,17 +206,17 @@ def main(
     size = 256 if quick else None
     pairs = make_pairs(all_dates(held_out=False)[:size], seed)
     held_out = make_pairs(all_dates(held_out=True)[:size], seed)
-    print(f"{len(pairs[0])} dates to learn, {len(held_out[0])} held out")
+    print(f"Training dates: {len(pairs[0])}, held out: {len(held_out[0])}")
     units, epochs = (8, 1) if quick else (64, 3)
     translator = train(pairs, held_out, units, epochs)
     share = exact_match(translator, held_out)
-    print(f"Exactly right of the held-out dates: {share:.2%}")
+    print(f"Exact-match accuracy on held-out dates: {share:.2%}")
     places = [Path(output) / name for name in (PICTURE, SAVED_MODEL, LITERT)]
     picture, folder, file = places
     show(translator, picture)
     export(translator, folder, file)
     translator.save(Path(output) / SAVED)
-    print(f"{time.perf_counter() - began:.0f} seconds in all")
+    print(f"Total time: {time.perf_counter() - began:.0f} s")
     print(f"Picture: {picture}")
     print(f"SavedModel: {folder}")
     print(f"LiteRT: {file}, {file.stat().st_size / 1e6:.1f} MB")

@@ -231,7 +231,7 @@ def arguments() -> dict:
     """Read the command line, and download the corpus on request."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--data", help="folder of the corpus")
+    parser.add_argument("--data", help="folder with the files of the corpus")
     parser.add_argument("--source", default="de")
     parser.add_argument("--target", default="en")
     parser.add_argument(
@@ -243,12 +243,16 @@ def arguments() -> dict:
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--save", help="folder for the translator")
     parser.add_argument("--export", help="folder for the exported models")
-    parser.add_argument("--plot", help="file for a picture of the attention")
-    parser.add_argument("--folder", help="folder of the training")
+    parser.add_argument(
+        "--plot", help="file for a picture of the attention weights"
+    )
+    parser.add_argument("--folder", help="folder for the state of the training")
     parser.add_argument("--seed", type=int, default=1)
     given = vars(parser.parse_args())
     if not (given["data"] or given["quick"]):
-        parser.error("--data is needed: the folder of the corpus")
+        parser.error(
+            "--data is required: the folder with the files of the corpus"
+        )
     if given.pop("download"):
         languages = [given["source"], given["target"]]
         Path(given["data"]).mkdir(parents=True, exist_ok=True)

@@ -161,15 +161,19 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--data", help="folder of the corpus")
+    parser.add_argument("--data", help="folder with the files of the corpus")
     parser.add_argument("--source", default="en")
     parser.add_argument("--target", default="de")
-    parser.add_argument("--budget", type=int, default=6, help="epochs a row")
+    parser.add_argument(
+        "--budget", type=int, default=6, help="epochs per row (default: 6)"
+    )
     parser.add_argument("--units", type=int, default=128)
     parser.add_argument("--rows", nargs="*", choices=ROWS, metavar="ROW")
-    parser.add_argument("--folder", help="folder of rows and table")
+    parser.add_argument("--folder", help="folder for the rows and the table")
     parser.add_argument("--seed", type=int, default=1)
     given = vars(parser.parse_args())
     if not (given["data"] or given["quick"]):
-        parser.error("--data is needed: the folder of the corpus")
+        parser.error(
+            "--data is required: the folder with the files of the corpus"
+        )
     main(**given)

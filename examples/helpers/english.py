@@ -28,8 +28,8 @@ def find(folder: Path, download: bool = False) -> Path:
             return file
     if not download:
         raise SystemExit(
-            f"There is no {folder / FILE}. Give the folder of the dictionary "
-            "as --data, or add --download to fetch it there."
+            f"There is no {folder / FILE}. Pass the folder of the dictionary "
+            "with --data, or add --download to download it."
         )
     folder.mkdir(parents=True, exist_ok=True)  # or Keras takes another
     found = keras.utils.get_file(

@@ -60,8 +60,8 @@ def find(folder: Path, language: str) -> list[Path]:
         packed = folder / f"{language}_{part}.tsv.gz"
         if not plain.exists() and not packed.exists():
             raise SystemExit(
-                f"There is neither {plain} nor {packed}. Give the folder of "
-                "the data as --data, or add --download to fetch it there."
+                f"There is neither {plain} nor {packed}. Pass the folder "
+                "of the data with --data, or add --download to download it."
             )
         found.append(plain if plain.exists() else packed)
     return found
@@ -83,8 +83,8 @@ def download(folder: Path, languages: list[str]):
             content.update(Path(file).read_bytes())
         if content.hexdigest() != SHA256[language]:
             raise SystemExit(
-                f"The files of {language} in {folder} are not those of 2020. "
-                "Remove them, and try again."
+                f"The files of {language} in {folder} are not those of "
+                "SIGMORPHON 2020. Remove them, and run the command again."
             )
 
 

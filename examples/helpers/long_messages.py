@@ -179,7 +179,7 @@ def compare_attentions(
         model.fit(inputs, ids[:, 1:], BATCH_SIZE, epochs, verbose=2)
         model.harden()
         found[kind] = [read_names(model, x) for x in named]
-    print("Error rate, 6 to 25 dB, by seconds of a message")
+    print("Character error rate at 6 to 25 dB, by length of the message")
     print(" " * 14 + "".join(f"{x:6.0f} s" for x in TESTS))
     rates = {}
     for kind, texts in found.items():

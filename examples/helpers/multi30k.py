@@ -70,8 +70,8 @@ def find(folder: Path, part: str, language: str) -> Path:
     if packed.exists():
         return packed
     raise SystemExit(
-        f"There is neither {plain} nor {packed}. Give the folder of the data "
-        "as --data, or add --download to fetch Multi30k into it."
+        f"There is neither {plain} nor {packed}. Pass the folder of the data "
+        "with --data, or add --download to download Multi30k."
     )
 
 

@@ -140,8 +140,8 @@ def claim(folder: Path, about: dict):
         note.write_text(json.dumps(about, indent=1), encoding="utf-8")
     elif json.loads(note.read_text(encoding="utf-8")) != about:
         raise SystemExit(
-            f"{note} is of a training with other arguments. Give them again, "
-            "or name another folder as --folder."
+            f"{note} belongs to a training with other arguments. Use these "
+            "arguments again, or pass another folder with --folder."
         )
 
 

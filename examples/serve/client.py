@@ -193,10 +193,14 @@ def arguments(given: list[str] | None = None) -> dict:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("texts", nargs="+", metavar="TEXT")
-    parser.add_argument("--rest", action="store_true", help="instead of gRPC")
+    parser.add_argument(
+        "--rest", action="store_true", help="use REST instead of gRPC"
+    )
     parser.add_argument("--align", action="store_true")
     parser.add_argument("--host", default="localhost")
-    parser.add_argument("--port", type=int, help="8500 for gRPC, 8501 for REST")
+    parser.add_argument(
+        "--port", type=int, help="port (default: 8500 for gRPC, 8501 for REST)"
+    )
     parser.add_argument("--model", default="dates")
     parser.add_argument("--timeout", type=float, default=10.0, metavar="S")
     return vars(parser.parse_args(given))

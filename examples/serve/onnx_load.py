@@ -185,13 +185,13 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    file = "the ONNX file that is served (pronounce.onnx)"
+    file = "ONNX file to serve (default: pronounce.onnx)"
     parser.add_argument("file", nargs="?", default=FILE, help=file)
-    texts = "what clients ask (some English words)"
+    texts = "texts that clients send (default: some English words)"
     parser.add_argument("texts", nargs="*", metavar="TEXT", help=texts)
-    clients = "how many ask at once (100)"
+    clients = "number of clients (default: 100)"
     parser.add_argument("--clients", type=int, default=100, help=clients)
-    seconds = "how long they ask (60)"
+    seconds = "duration in seconds (default: 60)"
     parser.add_argument("--seconds", type=float, default=60.0, help=seconds)
     options = "options of the server, such as '--threads 1'"
     parser.add_argument("--options", default="", help=options)

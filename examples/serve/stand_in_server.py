@@ -108,7 +108,9 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model_config_file", metavar="FILE")
-    parser.add_argument("--models", metavar="DIR", help="stands for /models")
+    parser.add_argument(
+        "--models", metavar="DIR", help="folder that takes the place of /models"
+    )
     parser.add_argument("--host")
     parser.add_argument("--port", type=int)
     parser.add_argument("--rest_api_port", type=int)

@@ -95,7 +95,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", help="of one version of a model")
+    parser.add_argument("folder", help="folder of one version of a model")
     parser.add_argument("texts", nargs="*", metavar="TEXT")
     parser.add_argument("--model", metavar="NAME")
     main(**vars(parser.parse_args()))

@@ -41,5 +41,5 @@ def test_it_runs(tmp_path, monkeypatch, capsys):
     assert words == wanted
     np.testing.assert_allclose(found[: len(words)], weights, atol=1e-4)
     printed = capsys.readouterr().out
-    assert "Exactly right of 64 held-out scenes" in printed
+    assert "Exact-match accuracy on 64 new scenes" in printed
     assert printed.endswith("\nPicture: outputs/caption_shapes.png\n")

@@ -59,7 +59,7 @@ def test_texts_of_your_own_are_read(tmp_path, capsys):
     told = example.main(quick=True, data=file, output=tmp_path)
     assert set(told) == {"accuracy"}
     printed = capsys.readouterr().out
-    assert "36 texts to learn, 4 held out" in printed
+    assert "Training texts: 36, held out: 4" in printed
     assert f"Picture: {tmp_path / 'classify_text.png'}\n" in printed
     if keras.backend.backend() == "tensorflow":
         assert f"File: {tmp_path / 'classify_text.tflite'}, " in printed

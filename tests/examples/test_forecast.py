@@ -44,8 +44,8 @@ def test_it_runs(tmp_path, capsys):
     picture = tmp_path / "forecast.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
-    assert "Loaded again: at most 0e+00 ppm apart" in printed
-    apart = re.search(r"In onnxruntime: at most (\S+) ppm apart", printed)
+    assert "Largest difference after loading: 0e+00 ppm" in printed
+    apart = re.search(r"Largest difference in onnxruntime: (\S+) ppm", printed)
     assert float(apart[1]) < 1e-3
     assert (tmp_path / "forecast.onnx").exists()
     assert printed.endswith(f"\nPicture: {picture}\n")

@@ -92,7 +92,7 @@ def test_it_runs(tmp_path, monkeypatch, capsys):
     picture = tmp_path / "read_morse.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
-    assert "The same as from the whole audio: True" in printed
+    assert "Same text from the whole audio: True" in printed
     assert printed.endswith(f"\nPicture: {picture}\n")
     (live,) = re.findall(r"(?m)^Live:  (.*)$", printed)
     assert f"\nFile:  {live}\n" in printed
