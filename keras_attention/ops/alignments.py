@@ -16,12 +16,13 @@ LOST = 1e-34  # below it, sums of probabilities lose digits in float32
 
 
 def offsets_between(bias, real, monotonic: bool):
-    """Compute what is added to a score, for a move from each position.
+    """Compute the offsets of scores for a move from each position.
 
     Args:
-        bias: Biases of moves by `-W` to `W` positions, `(2 W + 1,)`; longer
-            moves have those of `W`. With `inf` moves go there if they can,
-            with `-inf` only if they can go nowhere else.
+        bias: Biases of moves by `-W` to `W` positions, `(2 W + 1,)`. Longer
+            moves have the bias of `W` or `-W`. A move with the bias `inf` is
+            always made if it is possible; a move with `-inf` is made only if no
+            other move is possible.
         real: Boolean `(B, Tv)`, `True` at valid positions.
         monotonic: Whether no move goes back.
 
@@ -63,7 +64,7 @@ def log_transitions(scores, offsets):
 def log_sum(logs, axis: int):
     """Compute the log of a sum; each row has a finite number.
 
-    It is `ops.logsumexp` without care for infinity, which takes a third more.
+    `ops.logsumexp` also handles infinity, which takes a third more time.
     """
     # A batch may have no rows, and `ops.max` then needs a number.
     largest = ops.max(logs, axis=axis, keepdims=True, initial=-math.inf)
@@ -80,8 +81,8 @@ def log_mixture(scores, priors):
         norms[j] = log(sum_v exp(scores[j, v]))
         log(sum_j exp(priors[j] + scores[j, v] - norms[j]))
 
-    Probabilities are added as they are, which takes one product, and by
-    logarithms only if one is so small that digits would be lost.
+    Probabilities are added directly, which takes one product. They are added as
+    logarithms only if a probability is so small that digits would be lost.
 
     Args:
         scores: `(B, K, Tv, V)`.

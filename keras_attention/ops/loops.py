@@ -75,7 +75,7 @@ def _buffered_loop(step, carry, inputs, blank, length, reverse):
 
 
 def _count_writes(x):
-    """Return 1, or 0 for no elements, of which TensorFlow refuses to write any.
+    """Return 1, or 0 for an empty tensor, which TensorFlow cannot write.
 
     Returns:
         `None` for 1 where that is known, as in a portable program.

@@ -7,11 +7,11 @@ The weights are the probabilities of stopping at each position, given
 
     arrived[j] = previous[j] + (1 - p[j - 1]) * arrived[j - 1]
 
-which is eq. 9 of [Raffel et al., 2017](https://arxiv.org/abs/1704.00784).
-A stepwise one moves on by one position if it does not stop.
-All functions take energies `(B, K, Tv)` in float32 or wider, with
-`p = sigmoid(energies)`, and a boolean mask that broadcasts to them, or
-`None`. At masked positions `p` is 0.
+which is eq. 9 of [Raffel et al., 2017](https://arxiv.org/abs/1704.00784). With
+`stepwise`, a step moves by exactly one position if it does not stop. All
+functions take energies `(B, K, Tv)` in float32 or wider, with
+`p = sigmoid(energies)`, and a boolean mask that broadcasts to them, or `None`.
+At masked positions `p` is 0.
 """
 
 from keras import ops
@@ -103,13 +103,13 @@ def stop_hard(energies, previous, mask=None):
 
 
 def step_softly(energies, previous, mask=None):
-    """Compute the weights if each step stays, or moves on by one position.
+    """Compute the weights if each step stays, or moves by one position.
 
     Formula:
 
         weights[j] = p[j] previous[j] + (1 - p[j - 1]) previous[j - 1]
 
-    What moves on to a masked position, or beyond the last one, is lost.
+    Weight that moves to a masked position, or beyond the last one, is lost.
 
     Args:
         energies: `(B, K, Tv)`.
@@ -124,7 +124,7 @@ def step_softly(energies, previous, mask=None):
 
 
 def step_hard(energies, previous, mask=None):
-    """Stay if `p > 1/2`, else move on by one position.
+    """Stay if `p > 1/2`, else move by one position.
 
     Its gradient is 0.
 
@@ -134,7 +134,7 @@ def step_hard(energies, previous, mask=None):
         mask: `True` at positions that may get a weight.
 
     Returns:
-        Weights `(B, K, Tv)`: those of the previous step, stayed or moved.
+        Weights `(B, K, Tv)`: those of the previous step, moved or unchanged.
     """
     stops = join_masks(energies > 0, mask)
     stop = ops.cast(stops, energies.dtype)
@@ -148,14 +148,15 @@ def _step(stop, passed, previous, mask):
 
 
 def behind(previous):
-    """Move weights on by one position, to where a strict step starts.
+    """Move weights by one position, to the start of a strict step.
 
     Args:
-        previous: Weights of the previous step, `(B, K, Tv)`. Negative ones say
-            where the first step starts, and are not moved.
+        previous: Weights of the previous step, `(B, K, Tv)`. Negative numbers
+            mark the start of the first step, and are not moved.
 
     Returns:
-        `(B, K, Tv)`, not negative. What leaves the last position is lost.
+        `(B, K, Tv)`, not negative. Weight that leaves the last position is
+        lost.
     """
     return ops.relu(-previous) + shift(ops.relu(previous), 0.0)
 
@@ -173,7 +174,7 @@ def _reached(previous):
 
 
 def shift(x, first):
-    """Shift entries one position to the right, and put `first` in front."""
+    """Shift entries one position to the right, and insert `first`."""
     start = first * ops.ones_like(x[..., :1])
     return ops.concatenate([start, x[..., :-1]], axis=-1)
 
@@ -186,9 +187,9 @@ def spread_over_chunks(ends, scores, size: int, mask=None):
         weights[j] = sum over k of ends[k] share_k[j]
         share_k = softmax of scores[k - size + 1], ..., scores[k]
 
-    Chunks are cut at the edges. Each softmax is computed by itself, minus its
-    own largest score, so that no exponential can overflow, and none of the
-    chunk's scores is lost to a larger one outside.
+    Chunks are cut at the edges. Each softmax subtracts the largest score of its
+    own chunk, so that no exponential can overflow, and a larger score outside
+    of the chunk does not cause an underflow.
 
     Args:
         ends: Weights of the positions at which chunks end, `(B, K, Tv)`.

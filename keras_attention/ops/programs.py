@@ -1,4 +1,4 @@
-"""What is compiled with a model, kept until the model is another one."""
+"""Compiled programs of a model, which are kept until the model changes."""
 
 import bisect
 import operator
@@ -32,10 +32,10 @@ class Programs:
         self._programs = {}  # the one used last is at the end
 
     def get(self, version: int, key: Hashable, make: Callable) -> Any:
-        """Return the program of a key, made if there is none.
+        """Return the program of a key, and create it if necessary.
 
         Args:
-            version: The `Version` of the model. All programs of another one
+            version: The `Version` of the model. All programs of another version
                 are dropped.
             key: What is fixed in the program.
             make: Function without arguments that returns the program. Other
@@ -54,10 +54,10 @@ class Programs:
 
 
 class Version:
-    """Counts how often what programs have in them became something else.
+    """Counts the changes that make compiled programs outdated.
 
-    Values of weights are not in them, but the variables are: a layer gets
-    others, for instance, by `enable_lora` and `quantize`.
+    Programs contain the variables of a model, but not their values. A layer
+    gets other variables, for instance, by `enable_lora` and `quantize`.
     """
 
     def __init__(self):

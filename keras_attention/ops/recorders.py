@@ -65,10 +65,10 @@ class AbstractHoister:
 
 
 def _identity(x):
-    """Return a tuple that tells a function or a plain value from others.
+    """Return a tuple that identifies a function or a plain value.
 
-    Of numbers and strings where there is code, since `torch.compile` writes the
-    keys of dictionaries as Python.
+    Code is identified by numbers and strings, because `torch.compile` writes
+    the keys of dictionaries as Python.
     """
     if isinstance(x, PLAIN):
         return (repr(x),)
@@ -102,8 +102,7 @@ class Hoister(AbstractHoister):
 class AbstractRecorder(AbstractHoister):
     """Runs the operations of a step, and records them.
 
-    An operation with other constants than those of the loop, which the step
-    itself computed, runs unrecorded.
+    An operation whose constants the step itself computed is not recorded.
 
     Args:
         *arguments: Arguments of `AbstractHoister`.

@@ -22,9 +22,9 @@ def count_replicas() -> int:
 def sum_over_replicas(*tensors):
     """Sum each tensor over all replicas that run this step together.
 
-    Every replica gets the sums, and must call this equally often. The
-    gradient is likewise summed: what a replica adds counts in the loss of
-    each of them.
+    Every replica gets the sums. All replicas must call this function equally
+    often. The gradient is also summed, because the tensor of a replica affects
+    the losses of all replicas.
 
     Args:
         *tensors: Float tensors.
@@ -40,10 +40,10 @@ def sum_over_replicas(*tensors):
 def add_shared_loss(layer: keras.layers.Layer, loss):
     """Add an auxiliary loss that is a mean over all replicas.
 
-    Replicas in threads of one process share the layer, and its list of
-    losses. Each adds an equal share of the value, with the whole gradient,
-    and waits: thus whoever reads the list finds the shares of all, and the
-    gradient of its own.
+    Replicas in threads of one process share the layer, and its list of losses.
+    Each replica adds an equal share of the value, with the whole gradient of
+    its own rows, and then waits for the other replicas. Therefore, a replica
+    that reads the list finds the shares of all replicas.
 
     Args:
         layer: The layer that is called.
@@ -63,8 +63,8 @@ def add_shared_loss(layer: keras.layers.Layer, loss):
 def own_seed(seed_generator: keras.random.SeedGenerator):
     """Return a generator whose seeds are this replica's own.
 
-    Each replica has a copy of the generator's state, and all copies are the
-    same, so that all replicas would draw the same numbers.
+    Each replica has a copy of the generator's state. All copies are equal, so
+    that without this function, all replicas would draw the same numbers.
 
     Args:
         seed_generator: The generator of a layer.

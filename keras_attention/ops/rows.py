@@ -1,7 +1,7 @@
 """Rows: joined axes, rows by their numbers, and the largest of each row.
 
-What a loop in a graph repeats at every step costs a few microseconds for each
-operation, however small.
+In a loop of a graph, each operation takes a few microseconds per step, however
+small its tensors are.
 """
 
 import math
@@ -17,7 +17,7 @@ GROUP = 64  # numbers of a row that `top_k` searches together
 def take_rows(x, index):
     """Take rows by their numbers, which are in range.
 
-    `ops.take` also allows negative numbers, by five operations more.
+    `ops.take` also allows negative numbers, which takes five more operations.
 
     Args:
         x: `(N, ...)`.
@@ -32,8 +32,8 @@ def take_rows(x, index):
 def take_columns(x, ids):
     """Take entries of the last axis by their numbers.
 
-    It indexes one flat axis: of `take_along_axis` LiteRT learns the sizes only
-    while it runs.
+    The function indexes one flat axis, because LiteRT does not know the sizes
+    of `take_along_axis` before it runs.
 
     Args:
         x: `(B, K, V)`.
@@ -56,10 +56,10 @@ def look_up(table, ids):
         outputs[i] = table[ids[i]]
         d table[j] = sum over i with ids[i] = j of d outputs[i]
 
-    TensorFlow's own gradient lists the `d outputs[i]`, and Keras' optimizers
-    square them one by one: Adam's second moments and norms for clipping are
-    then wrong where an id comes several times, in one batch, in those of two
-    replicas, or because a table is looked up twice.
+    TensorFlow's own gradient is a list of the `d outputs[i]`. Keras' optimizers
+    square the elements of this list one by one. If an id occurs several times,
+    in one batch, in two replicas, or because a table is looked up twice, Adam's
+    second moments and norms for clipping are then wrong.
 
     Args:
         table: Float tensor `(V, E)`.
@@ -74,9 +74,9 @@ def look_up(table, ids):
 def reshaped(x, shape: tuple):
     """Reshape a tensor by a shape that may have unknown sizes.
 
-    A single unknown size is left to be inferred, which needs no operation at
-    all to compute it. It cannot be inferred beside a size of 0; a portable
-    program has none, and infers one of several.
+    If a single size is unknown, it is inferred, so that no operation has to
+    compute it. A size cannot be inferred if another size is 0. A portable
+    program has no sizes of 0, and infers one of several unknown sizes.
 
     Args:
         x: A tensor.

@@ -63,4 +63,4 @@ def test_texts_of_your_own_are_read(tmp_path, capsys):
     assert f"Picture: {tmp_path / 'classify_text.png'}\n" in printed
     if keras.backend.backend() == "tensorflow":
         assert f"File: {tmp_path / 'classify_text.tflite'}, " in printed
-        assert "is that of the model for 100% of the texts" in printed
+        assert "Same class as the model: 100% of the texts" in printed
