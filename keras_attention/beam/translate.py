@@ -142,14 +142,14 @@ def translate_all(
 class Translate(beam.PTransform):
     r"""Translates a `PCollection` of sentences with a saved translator.
 
-    It uses Beam's `RunInference`: each worker process loads the translator
-    once, and its threads share it. Up to `batches` times `batch_size`
-    sentences of a bundle are collected and sorted by length, and
-    `batch_size` sentences run at a time.
+    This transform uses Beam's `RunInference`: each worker process loads the
+    translator once, and its threads share the translator. Up to `batches` times
+    `batch_size` sentences of a bundle are collected and sorted by length.
+    `batch_size` sentences are translated at a time.
 
-    A sentence that fails does not end the job. It goes to the second output
-    with its error, and the metric counter `keras_attention/failed` counts it.
-    A translator that cannot be loaded ends the job.
+    A sentence that fails does not end the job. The second output contains the
+    sentence with its error, and the metric counter `keras_attention/failed`
+    counts it. If the translator cannot be loaded, the job ends.
 
     A `PCollection` has no order, so add keys to sentences to match them with
     their translations. A runner repeats the work of a lost worker. Therefore,

@@ -36,8 +36,8 @@ class ExportFormat(NamedTuple):
             format with this extension if the user names no format. Defaults
             to `""`, which means folders and files with any other extension.
         takes_outputs: Whether `write` accepts `outputs`, which are passed if
-            the user requests more than `OUTPUTS`: these and some of
-            `MORE_OUTPUTS`, in this order. Defaults to `False`.
+            the user requests more than `OUTPUTS`. They contain all of
+            `OUTPUTS`, and then some of `MORE_OUTPUTS`. Defaults to `False`.
     """
 
     name: str

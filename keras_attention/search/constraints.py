@@ -31,8 +31,8 @@ def ban(log_probs, ids):
 def forbid(search, log_probs, tokens, position):
     """Set the log probability of forbidden tokens to `-inf`.
 
-    Forbidden are the end token before `min_length`, `forbidden_ids`, and tokens
-    that would repeat an n-gram.
+    The end token before `min_length`, the tokens `forbidden_ids`, and tokens
+    that would repeat an n-gram are forbidden.
 
     Args:
         search: The `AbstractSearch` whose options apply.

@@ -66,8 +66,8 @@ def begin_beams(
         state: As in `AbstractSearch`, with one beam.
         batch_size: As in `AbstractSearch`.
         groups: Number of groups of equal size into which the beams are split.
-            The beams of a group are equal at first, so only the first one is
-            alive.
+            At first, the beams of a group are equal, so that only the first
+            beam of each group is alive.
 
     Returns:
         `Beams` without tokens, and the results of the step for `K` beams:

@@ -45,11 +45,10 @@ def follow_path(
             the search.
 
     Returns:
-        A `Generation` with one hypothesis per row: `tokens (B, 1, T)`, `scores
-        (B,
-        1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`, and
-        `token_scores (B, 1, T)`, the log probabilities of the tokens according
-        to the model. The score is their sum.
+        A `Generation` with one hypothesis per row: `tokens (B, 1, T)`,
+        `scores (B, 1)`, `lengths (B, 1)`, `weights (B, 1, T, Tv)` or `None`,
+        and `token_scores (B, 1, T)`, the log probabilities of the tokens
+        according to the model. The score is the sum of the `token_scores`.
     """
 
     def grow(path):

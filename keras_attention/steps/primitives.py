@@ -203,9 +203,9 @@ class Replace(AbstractStep):
     Args:
         rules: Pairs of a pattern and its replacement, in which `\1` is the
             first group. They are applied in order.
-        apart: A character at which Python may split the text, so that each
-            part is rewritten by itself and cached. Set it only if no match
-            contains this character, except at its beginning. Defaults to
+        apart: A character at which Python may split the text, so that each part
+            is rewritten separately and cached. Set this character only if no
+            match contains it, except at the beginning of the match. Defaults to
             `""`, which rewrites texts as a whole.
 
     Raises:
@@ -356,14 +356,15 @@ class Join(AbstractStep):
         separator: The separator between two entries. If it is not empty,
             ASCII whitespace is stripped from the text and from unknown words.
             Defaults to `""`.
-        closes: An RE2 pattern for entries without a separator before them,
-            such as a comma. It must match the whole entry. Defaults to `""`.
-        opens: The same for entries without a separator after them. Defaults
-            to `""`.
-        quotes: The same for quotation marks, which alternate between opening
-            and closing. Defaults to `""`.
-        follows: The same for entries without a separator after a closing
-            quotation mark. Defaults to `""`.
+        closes: An RE2 pattern for entries without a separator before them, such
+            as a comma. Like the following patterns, it must match the whole
+            entry. Defaults to `""`.
+        opens: An RE2 pattern for entries without a separator after them.
+            Defaults to `""`.
+        quotes: An RE2 pattern for quotation marks. The first quotation mark
+            opens, the second closes, and so on. Defaults to `""`.
+        follows: An RE2 pattern for entries that follow a closing quotation mark
+            without a separator. Defaults to `""`.
     """
 
     separator: str = ""

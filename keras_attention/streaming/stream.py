@@ -88,10 +88,11 @@ class Stream:
 
     Create a stream with `model.stream()`. Together, its tokens equal those of
     `model.generate(whole, GreedySearch(max_length))`, regardless of how the
-    source is divided into parts; each token is returned with the first part
-    that determines it. The memory of a stream does not grow with the source,
-    because it only keeps positions that some attention has not passed. A
-    position at the end takes as much time as one at the beginning.
+    source is divided into parts. Each token is returned as soon as the parts
+    that have arrived determine it. The memory of a stream does not grow with
+    the source, because the stream keeps only positions that not every attention
+    layer has passed. The time per position does not grow with the source
+    either.
 
     Args:
         program: The compiled steps.
@@ -150,7 +151,7 @@ class Stream:
         Args:
             chunk: Ids `(B, n)`, or features `(B, n, D)`. A chunk without
                 positions has no effect.
-            mask: Boolean `(B, n)`, `True` at real features. Defaults to the
+            mask: Boolean `(B, n)`, `True` at valid features. Defaults to the
                 mask that `chunk` carries, or to `True` everywhere.
 
         Returns:

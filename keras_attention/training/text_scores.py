@@ -55,7 +55,7 @@ def score_texts(
     `r` ranges over the references of a text. Words and symbols are separated by
     spaces, so `"wer"` and `"per"` are equal. `"ser"` is the sequence error
     rate, which papers on pronunciation call word error rate if each text is a
-    word. `"bleu"`, `"chrf"` and `"ter"` are those of sacreBLEU. Spaces around a
+    word. sacreBLEU computes `"bleu"`, `"chrf"` and `"ter"`. Spaces around a
     text are ignored, but Unicode forms are not normalized: `"é"` is not
     `"e\u0301"`.
 
