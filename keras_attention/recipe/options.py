@@ -112,7 +112,9 @@ class Recipe:
     """
 
     header: bool = _flag("skip the first line of each file")
-    lowercase: bool = _flag("lowercase source and target (no effect with the tokenizer symbol)")
+    lowercase: bool = _flag(
+        "lowercase source and target (no effect with the tokenizer symbol)"
+    )
     max_length: int | None = _number(
         None,
         "drop pairs with more tokens on a side, including start and end",
@@ -122,7 +124,7 @@ class Recipe:
     source_tokenizer: str = _choice(
         "character",
         TOKENIZER_NAMES,
-                "source tokenizer; a word vocabulary has at most 8,000 entries, a "
+        "source tokenizer; a word vocabulary has at most 8,000 entries, a "
         "sentencepiece vocabulary at most 1,000",
     )
     target_tokenizer: str = _choice(
@@ -153,7 +155,7 @@ class Recipe:
     order: str = _choice(
         "luong",
         ("luong", "bahdanau"),
-                "luong attends after the decoder's recurrent step, bahdanau before it",
+        "luong attends after the decoder's recurrent step, bahdanau before it",
     )
     units: int = _number(
         128,
@@ -177,7 +179,7 @@ class Recipe:
     batch_size: int = _number(64, "maximum number of pairs per batch")
     max_tokens: int | None = _number(
         None,
-                "maximum number of source tokens, and of target tokens, per batch, "
+        "maximum number of source tokens, and of target tokens, per batch, "
         "including padding; limits memory, because batches of long pairs "
         "then have fewer pairs",
         "256 times the batch size",
@@ -199,11 +201,11 @@ class Recipe:
     )
     members: int = _number(
         1,
-                "train this many models with the random seeds SEED, SEED + 1, ..., "
+        "train this many models with the random seeds SEED, SEED + 1, ..., "
         "and save their ensemble",
     )
     distill: bool = _flag(
-                "with --members: train one more model of the same size that learns "
+        "with --members: train one more model of the same size that learns "
         "from the ensemble, and save this model instead of the ensemble; add "
         "--unlabeled if you can"
     )
