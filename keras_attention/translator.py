@@ -66,8 +66,8 @@ class Translator:
 
     Tokenization runs in Python, and generation runs in a compiled graph. On
     TensorFlow, one graph serves all lengths; JAX and XLA compile one graph per
-    shape, so that inputs are padded to a few sizes. Sentences run in batches of
-    similar length, and the translations are returned in input order. However
+    shape. Therefore, inputs are padded to a few sizes. Sentences run in batches
+    of similar length, and the translations are returned in input order. However
     long a sentence is, a batch needs memory for at most `batch_size` times
     `max_source_length` source tokens, in addition to the text itself.
 

@@ -19,7 +19,7 @@ from keras_attention.ops import unit_vectors
 
 @keras.saving.register_keras_serializable(package="keras_attention")
 class BahdanauAttention(AbstractKernelLayer, AbstractAttention):
-    """Attends with scores from a one-layer network on query and key.
+    """Attends with scores from a network with one hidden layer.
 
     Formula:
 

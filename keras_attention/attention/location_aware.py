@@ -38,8 +38,8 @@ class LocationAwareAttention(AbstractKernelLayer, AbstractAttention):
     Args:
         units: Size of the network's hidden layer, positive.
         filters: Number of filters in `F`, positive.
-        kernel_size: Number of positions that each filter spans, positive; an
-            odd size is centered.
+        kernel_size: Number of positions that each filter spans, positive.
+            If it is odd, a filter is centered on its position.
         cumulative: Whether `a` is the sum of the weights of all earlier steps.
             Defaults to `False`.
         alignment: How scores become weights, as in `AbstractAttention`.

@@ -58,37 +58,37 @@ def parallel_dataset(
     shapes.
 
     With `max_tokens`, batches of long pairs have fewer rows. The number of rows
-    of a batch, times the width of its wider side, is then at most `max_tokens`.
-    This limits the memory of a training step. A pair with more than
-    `max_tokens` tokens on a side is a batch by itself. Batches can then have
-    different numbers of rows, and a bucket of long pairs can have fewer pairs
-    than `batch_size`. The rules below (for the last batch, and for the pairs
-    that an epoch leaves out) then apply to each group of batches with equally
-    many rows. The losses of this package average over the tokens of a batch.
+    of a batch, times the width of its wider side (source or target), is then at
+    most `max_tokens`. This limits the memory of a training step. A pair with
+    more than `max_tokens` tokens on a side is a batch by itself. Batches can
+    then have different numbers of rows, and a bucket of long pairs can have
+    fewer pairs than `batch_size`. The next paragraph then applies to each group
+    of batches with equally many rows. The losses of this package average over
+    the tokens of a batch.
 
     With `training`, pairs and batches are shuffled in every epoch, and all
     batches are full, so that `r = N mod batch_size` of `N` pairs are left out.
-    These are `r` consecutive pairs of the text: in epoch `e`, the first of them
-    is pair `(e r) mod N` (`e` and pairs are counted from 0, and pair 0 follows
-    the last pair). Therefore, a pair that one epoch leaves out is in the next,
-    and all pairs are trained equally often. The same seed gives the same
-    sequence of epochs. Without `training`, every pair occurs exactly once,
-    short pairs first, and the last batch can be smaller.
+    The first epoch leaves out the first `r` pairs of the text, and each later
+    epoch the next `r` pairs, cyclically. Therefore, a pair that one epoch
+    leaves out is in the next, and all pairs are trained equally often. The same
+    seed gives the same sequence of epochs. Without `training`, every pair
+    occurs exactly once, short pairs first, and the last batch can be smaller.
 
-    With `sample_subwords`, the order of the pairs in an epoch does not change,
-    but their segmentations are sampled. To find the width of a bucket, 512
-    segmentations of its pairs are sampled; the longest of them determines the
-    width. If a later sample is longer than the width of its batch (at most
-    about one in 500) or than `max_length`, the best segmentation replaces it.
+    With `sample_subwords`, the segmentations of the pairs are sampled anew in
+    every epoch, and the order of the pairs is the same as without it. To find
+    the width of a bucket, 512 segmentations of its pairs are sampled; the
+    longest of them determines the width. If a later sample is longer than the
+    width of its batch (at most about one sample in 500) or than `max_length`,
+    the most probable segmentation replaces it.
 
     With `shard`, each of several processes reads its part of every batch, for
     training on several machines. Together, the processes read the batches that
-    one process would read with a batch size of `count * batch_size`: no pair is
-    lost or read twice. All processes have the same number of batches, with the
-    same widths in the same order. The processes do not communicate. Therefore,
-    give them the same files and arguments, and iterate equally often in each of
-    them. Every process reads and tokenizes the whole text, unless the processes
-    share a `cache`.
+    one process would read with a batch size of `count * batch_size`, where
+    `shard=(index, count)`: no pair is lost or read twice. All processes have
+    the same number of batches, with the same widths in the same order. The
+    processes do not communicate. Therefore, give them the same files and
+    arguments, and iterate equally often in each of them. Every process reads
+    and tokenizes the whole text, unless the processes share a `cache`.
 
     With `cache`, text can be larger than memory. Ids are written to a folder in
     `cache`. All processes that use the same text and tokenizers, now or later,
@@ -125,7 +125,8 @@ def parallel_dataset(
         training: Whether to shuffle, and to drop the last batch unless it is
             full. Defaults to `False`.
         seed: The random seed for shuffling, not negative. Defaults to `None`,
-            which means a new seed in every call; with `shard`, `0`.
+            which means a new seed in every call. With `shard`, `None` means
+            the seed 0.
         max_length: Maximum length of a side, including start and end. Defaults
             to `None`, which means no limit.
         buckets: Maximum number of buckets. Defaults to `8`.

@@ -120,15 +120,15 @@ class AttentionDecoderCell(AbstractKernelLayer):
     back; and the states of the attention layers.
 
     With an `attention_window`, a step in inference attends only to a window of
-    positions. The window extends from `before` positions before to `after`
-    positions after the position that had the largest weight in the previous
-    step. In the first step, it surrounds the first position. Use a window for
-    long sources that are read from left to right. If the alignment has no
-    state, the time of a step is then independent of the source length, for all
-    layers that define `score_margin`: Bahdanau, Luong (general and dot),
-    cosine, kernel, location-aware, dynamic convolution and coverage attention,
-    and `MultiHead` of these. All other layers score all positions of the
-    source, and then mask those outside the window.
+    positions. The position with the largest weight in the previous step is its
+    center: it extends `before` positions to the left of the center, and `after`
+    to the right. In the first step, the center is the first position. Use a
+    window for long sources that are read from left to right. For Bahdanau,
+    Luong (general and dot), cosine, kernel, location-aware, dynamic convolution
+    and coverage attention, and `MultiHead` of these, the time of a step is then
+    independent of the source length, if the alignment is softmax, sparsemax or
+    entmax15. In all other cases, a step scores all positions of the source, and
+    then masks those outside the window.
 
     In `step`, `inputs` may be `(B, K, D)`; every state is then `(B, K, ...)`,
     and the `K` parallel hypotheses of a source share its memory.
@@ -169,7 +169,7 @@ class AttentionDecoderCell(AbstractKernelLayer):
         memory: What `prepare` returned.
         training: Whether to apply dropout.
         noise: Random numbers of the attention layers for this step, such as
-            dropout masks: a slice of what `draw_noise` returned, or `None`.
+            dropout masks: one step of the result of `draw_noise`, or `None`.
 
     Returns:
         output: `(B, size)`.

@@ -49,10 +49,10 @@ class RecurrentEncoder(
     Without a GPU, two faster methods replace the Keras layers, with the same
     results. On torch, an LSTM or a GRU runs in torch's kernel for whole
     sequences, in training and inference. This requires that no position before
-    the last valid position is masked. In all other cases, in training on
-    TensorFlow and torch, the cells run in the training loop that
-    `AttentionDecoder` also uses. On TensorFlow, this loop supports only first
-    derivatives; with `training=False`, all derivatives are available.
+    the last valid position is masked. Otherwise, training on TensorFlow or
+    torch runs the cells in the fast loop of `AttentionDecoder`. On TensorFlow,
+    this loop supports only first derivatives; with `training=False`, all
+    derivatives are available.
 
     Args:
         units: Units of each layer, in each direction.

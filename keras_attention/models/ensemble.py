@@ -43,10 +43,11 @@ class Ensemble(AbstractCombination):
     You can generate, translate, save and export with an ensemble as with a
     `Seq2Seq`, but you cannot train it. All members read the same source and
     have the same target vocabulary. They may differ in everything else, such as
-    sizes, attention layers, orders and output layers. If the attention weights
-    of all members have the same size, the ensemble returns their weighted mean.
-    Otherwise, it returns the attention weights of the first member that has
-    attention. A `Translator` may have a source tokenizer for each member.
+    sizes, attention layers, Bahdanau's or Luong's order, and output layers. If
+    the attention weights of all members have the same size, the ensemble
+    returns their weighted mean. Otherwise, it returns the attention weights of
+    the first member that has attention. A `Translator` may have a source
+    tokenizer for each member.
 
     Args:
         models: Trained models, such as `Seq2Seq`. They are not copied.

@@ -103,8 +103,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         **kwargs: Keras model arguments, such as `name` and `dtype`.
 
     Call arguments:
-        inputs: Pair of the source, ids `(B, Tv)` or features `(B, Tv, D)`,
-            and the decoder's input ids `(B, T)`.
+        inputs: Pair `(source, target)`. The source is ids `(B, Tv)` or features
+            `(B, Tv, D)`; the target is the decoder's input ids `(B, T)`.
         training: Whether to apply dropout and scheduled sampling.
 
     Returns:

@@ -86,9 +86,9 @@ class HardAttention(AbstractConfigured, AbstractOutput):
     A training step scores all tokens of the vocabulary from each source
     position. This is `Tv` times the work of a dense output layer with `units`
     inputs. For the gradient, it computes these scores a second time. In all, a
-    training step computes four matrix products of `B T Tv` rows, `units` inner
-    features and `V` columns. With a vocabulary of thousands of entries, these
-    products take nearly all of the time.
+    training step computes four matrix products of `B T Tv` rows, `V` columns
+    and the inner dimension `units`. With a vocabulary of thousands of entries,
+    these products take nearly all of the time.
 
     To save memory, the loop over the `T` steps does not store the scores of a
     step, but recomputes them for the gradient. It therefore needs memory for

@@ -58,8 +58,8 @@ def plot_attention(
         cmap: Matplotlib colormap. Defaults to `"gray"`.
         vmin: Weight that is drawn darkest, or `None` for the smallest weight.
         vmax: Weight that is drawn brightest, or `None` for the largest weight.
-            `None` shows more if attention is widely spread. All plots share one
-            scale.
+            `None` makes small weights visible if attention is widely spread.
+            All plots share one scale.
         colorbar: Whether to add a color bar.
 
     Returns:

@@ -107,8 +107,8 @@ class Recipe:
     has the weights of the best epoch.
 
     The arguments are the options of `keras-attention train`, with `_` instead
-    of `-`. If a default depends on other values, it is described below, and
-    the argument is `None`.
+    of `-`. If a default depends on other values, the argument is `None`, and
+    the default is described below.
     """
 
     header: bool = _flag("skip the first line of each file")
@@ -117,7 +117,8 @@ class Recipe:
     )
     max_length: int | None = _number(
         None,
-        "drop pairs with more tokens on a side, including start and end",
+        "drop pairs with more than this number of tokens on a side, "
+        "including start and end",
         "four times the 99th percentile of lengths, at least 50",
         least=3,
     )
@@ -145,7 +146,7 @@ class Recipe:
     features: int | None = _number(
         None,
         "zero-based index of a column with tags, such as morphological "
-        "features; translate then reads a source, a tab, and tags",
+        "features; the command translate then reads a source, a tab, and tags",
         least=0,
     )
     features_separator: str = option(

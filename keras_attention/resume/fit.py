@@ -40,8 +40,8 @@ def resumable_fit(
     an uninterrupted training: weights, optimizer, metrics, history, the order
     of `parallel_dataset`, the states of callbacks, and the random numbers of
     layers, Python, NumPy and torch. (`keras.callbacks.BackupAndRestore`
-    continues with other random numbers.) After the last epoch, the folder is
-    empty.
+    continues with other random numbers.) After the last epoch, `folder`,
+    which holds the state, is empty.
 
     A state is written completely or not at all: if the process is killed while
     it writes a state, the previous state remains. The time to save a state is
@@ -70,8 +70,9 @@ def resumable_fit(
       batches of this epoch again and discards them, which takes the time of
       reading. `parallel_dataset` resumes at its epoch, with or without a
       `seed`. Other data must give the same batches for an epoch in a new
-      process. If `fit` shuffles arrays on TensorFlow, this requires a call of
-      `keras.utils.set_random_seed`; on other backends, it requires nothing.
+      process. If `fit` shuffles arrays on TensorFlow, call
+      `keras.utils.set_random_seed` first, so that the order repeats; on other
+      backends, the order always repeats.
       `shuffle` of `tf.data` requires a `seed` and
       `reshuffle_each_iteration=False`.
     - **Random numbers without a seed.** If you call a function of

@@ -74,8 +74,8 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
     Shapes:
         `tokens (B, n_best, max_length)`, `scores (B, n_best)`,
         `lengths (B, n_best)` and `weights (B, n_best, max_length, Tv)`; the
-        rest as in `AbstractSearch`. The first call of the step function has one
-        beam, and all later calls have `beam_size` beams.
+        rest as in `AbstractSearch`. The first call of `step` gets one
+        hypothesis for each source, and all later calls get `beam_size`.
 
     Raises:
         ValueError: As in `AbstractSearch`; if `n_best` exceeds `beam_size`, if

@@ -68,14 +68,14 @@ class WordTokenizer(AbstractVocabularyTokenizer):
     punctuation at its edges: "Obst-" as "Obst", "'em" as "em", " !" as "!".
 
     `detokenize` puts a space between two tokens, with these exceptions: no
-    space before closing marks and clitics, after opening marks and elisions,
-    and on both sides of `/`. The first double quote of a text opens, the second
-    closes, and so on, whatever their shapes. A token such as "-Schild" follows
-    a closing quote without a space. These rules also normalize spelling: "a ,
-    b" becomes "a, b", "« a »" becomes "«a»", and a curly apostrophe inside a
-    word becomes a straight apostrophe. If you tokenize a text that was decoded
-    from known ids, you get these ids again. The unknown id is decoded as
-    "<unk>", and "<unk>" in a text is tokenized as the unknown id.
+    space before closing marks and clitics, after opening marks and elisions, or
+    around `/`. The first double quote of a text opens, the second closes, and
+    so on, whatever their shapes. A token such as "-Schild" follows a closing
+    quote without a space. These rules also normalize spelling: "a , b" becomes
+    "a, b", "« a »" becomes "«a»", and a curly apostrophe inside a word becomes
+    a straight apostrophe. If you tokenize a text that was decoded from ids
+    other than the unknown id, you get these ids again. The unknown id is
+    decoded as "<unk>", and "<unk>" in a text is tokenized as the unknown id.
 
     Args:
         vocabulary: Words and punctuation, with the ids 4, 5, ... in this
