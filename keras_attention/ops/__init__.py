@@ -11,6 +11,7 @@ from .numerics import unit_vectors as unit_vectors
 from .numerics import wide_dtype as wide_dtype
 from .numerics import widen as widen
 from .operations import hoist as hoist
+from .operations import hoister as hoister
 from .operations import portable_program as portable_program
 from .positions import first_position as first_position
 from .positions import source_positions as source_positions
@@ -20,7 +21,6 @@ from .products import featured_additive_scores as featured_additive_scores
 from .products import joint_product as joint_product
 from .products import mix as mix
 from .products import product as product
-from .recorders import hoister as hoister
 from .replay import freeze as freeze
 from .replay import last_real as last_real
 from .replay import masked_loop as masked_loop

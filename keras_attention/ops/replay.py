@@ -18,10 +18,10 @@ from keras import tree
 from keras_attention.backend import backend
 from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.numerics import cast
+from keras_attention.ops.operations import Recorder
+from keras_attention.ops.operations import Replayer
+from keras_attention.ops.operations import hoister
 from keras_attention.ops.operations import recording
-from keras_attention.ops.recorders import Recorder
-from keras_attention.ops.recorders import Replayer
-from keras_attention.ops.recorders import hoister
 
 
 def masked_loop(

@@ -10,8 +10,8 @@ from gradients import to_tensor
 from keras_attention import LayerNormLSTMCell
 from keras_attention.decoder.equations import AbstractEquations
 from keras_attention.decoder.equations import find_equations
+from keras_attention.ops.operations import Recorder
 from keras_attention.ops.operations import recording
-from keras_attention.ops.recorders import Recorder
 
 B, D, M, U = 3, 4, 2, 5
 CELLS = {

@@ -19,10 +19,10 @@ from keras_attention.ops import portable_program
 from keras_attention.ops import product
 from keras_attention.ops import products
 from keras_attention.ops import trainable_loop
+from keras_attention.ops.operations import Recorder
 from keras_attention.ops.operations import recording
 from keras_attention.ops.products import PRODUCT
 from keras_attention.ops.products import WIDE_PRODUCT
-from keras_attention.ops.recorders import Recorder
 
 HALVES = ["float16", "bfloat16"]
 

@@ -1,6 +1,6 @@
 """Functions that run as the steps of a search do."""
 
-from keras_attention.ops.recorders import hoister
+from keras_attention.ops.operations import hoister
 
 
 def hoisting(step, variables):

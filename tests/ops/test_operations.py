@@ -1,4 +1,4 @@
-"""recorders: what is hoisted once for all steps. (More: `test_replay`.)"""
+"""operations: what is hoisted once for all steps. (More: `test_replay`.)"""
 
 import functools
 from unittest import mock
@@ -10,12 +10,12 @@ from gradients import to_numpy
 from gradients import to_tensor
 from hoisted import hoisting
 
+from keras_attention.ops.operations import Hoister
+from keras_attention.ops.operations import Recorder
 from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoist
 from keras_attention.ops.operations import hoists
 from keras_attention.ops.operations import recording
-from keras_attention.ops.recorders import Hoister
-from keras_attention.ops.recorders import Recorder
 
 
 def tensor(x):
