@@ -257,7 +257,7 @@ def test_the_way_to_a_score_is_short():
     model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
     ways = ways_to_scores(lambda: model.fit((ids, ids), ids, verbose=0))
     for way in ways:
-        way = [path for path in way if path.stem != "dense_inputs"]
+        way = [x for x in way if x != PACKAGE / "layers" / "base.py"]
         assert len(set(way)) <= 10
         parts = [source.part(path) for path in way]
         floors = [FLOOR[x] for x in parts if x not in ("ops", "backend")]

@@ -14,9 +14,7 @@ from keras_attention.attention.memory import check_source
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import visible_positions
 from keras_attention.attention.sequences import attend_in_order
-from keras_attention.attention.sequences import draw_noise
 from keras_attention.attention.sequences import score_one_by_one
-from keras_attention.attention.sequences import split_noise
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_rate
@@ -30,6 +28,7 @@ from keras_attention.ops import mix
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.replicas import add_shared_loss
+from keras_attention.ops.replicas import own_seed
 
 BUILD = "Call it once, or `layer.build(query_shape, value_shape)`."
 KEY_ALONE = (
@@ -404,7 +403,38 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
             its `noise`; `None` if nothing is random.
         """
         batch, words = ops.shape(memory[1])[:2]
-        return draw_noise(self, self.aligner, (steps, batch, beams, words))
+        return self._draw_noise(self.aligner, (steps, batch, beams, words))
+
+    def _draw_noise(self, aligner, shape):
+        """Draw the random numbers of all steps, before the loop over time.
+
+        Dropout masks and the noise of the alignment are concatenated on the
+        last axis, so that a loop carries one tensor for each attention.
+
+        Args:
+            aligner: The alignment that needs noise if the layer is `noisy`.
+            shape: `(steps, B, K, Tv)`.
+
+        Returns:
+            A tensor `(steps, B, K, Tv)`, or `(steps, B, K, 2 Tv)`; `None` if
+            nothing is random.
+        """
+        drawn, dtype = [], self.compute_dtype
+        if self.dropout:
+            ones, seed = ops.ones(shape, dtype), own_seed(self.seed_generator)
+            drawn.append(keras.random.dropout(ones, self.dropout, seed=seed))
+        if self.noisy:
+            seed = own_seed(self.seed_generator)
+            drawn.append(aligner.draw_noise(shape, dtype, seed))
+        return ops.concatenate(drawn, axis=-1) if drawn else None
+
+    def _split_noise(self, noise) -> tuple:
+        """Split one step of noise into that of dropout and of the alignment."""
+        if noise is None or not self.noisy:
+            return noise, None
+        if not self.dropout:
+            return None, noise
+        return ops.split(noise, 2, axis=-1)
 
     def step(
         self,
@@ -482,7 +512,9 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
                 query, memory, mask, (), noise, training is not False
             )
         merged = self.merge_heads(weights)
-        add_shared_loss(self, self.auxiliary_loss(merged, query_mask))
+        loss = self.auxiliary_loss(merged, query_mask)
+        if loss is not None:
+            add_shared_loss(self, loss)
         if return_attention_scores == "heads":
             return context, weights  # (B, H, Tq, Tv)
         return (context, merged) if return_attention_scores else context
@@ -490,7 +522,7 @@ class AbstractAttention(AbstractConfigured, AbstractDenseLayer):
     def _attend(
         self, query, memory, mask, state, noise, one_by_one: bool = False
     ):
-        dropped, noise = split_noise(self, noise)
+        dropped, noise = self._split_noise(noise)
         options = {"one_by_one": one_by_one} if self.compares_pairs else {}
         weights, state = self.weigh(
             query, memory, mask, tuple(state), noise, **options

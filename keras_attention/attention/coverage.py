@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
+from keras_attention.backend import backend
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.layers import AbstractKernelLayer
@@ -15,7 +16,6 @@ from keras_attention.ops import featured_additive_scores
 from keras_attention.ops import product
 from keras_attention.ops.numerics import running_sum
 from keras_attention.ops.numerics import widen
-from keras_attention.ops.replicas import sum_over_replicas
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")
@@ -177,5 +177,5 @@ def coverage_loss(weights, mask=None):
     weights = ops.swapaxes(weights, 1, 2)  # (B, Tv, T)
     before = running_sum(weights) - weights
     repeated = ops.sum(ops.where(weights < before, weights, before))
-    repeated, steps = sum_over_replicas(repeated, ops.sum(real))
+    repeated, steps = backend.sum_over_replicas([repeated, ops.sum(real)])
     return repeated / ops.maximum(steps, 1.0)

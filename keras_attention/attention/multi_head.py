@@ -7,7 +7,6 @@ from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
-from keras_attention.attention.sequences import draw_noise
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object
@@ -286,7 +285,7 @@ class MultiHead(AbstractPartMaker, AbstractKernelLayer, AbstractAttention):
         batch, words = ops.shape(memory[1])[:2]
         rows = batch * self.num_heads
         aligner = self.heads[0].aligner
-        noise = draw_noise(self, aligner, (steps, rows, beams, words))
+        noise = self._draw_noise(aligner, (steps, rows, beams, words))
         if noise is None:
             return None
         noise = ops.reshape(

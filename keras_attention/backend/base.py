@@ -242,18 +242,25 @@ class AbstractBackend:
         """Return whether operations that shuffle draw from a user's seed."""
         return True
 
-    def replica(self) -> tuple | None:
+    def replica(self) -> tuple:
         """Return the number of this replica, from 0, and how many there are.
 
-        Returns:
-            A scalar and an integer, or `None` where there is one replica.
+        Replicas are copies of a model that run a step together, each on its
+        own rows. On TensorFlow, a strategy of `tf.distribute` runs them.
+        Outside of a step and on other backends, there is one. (On JAX,
+        `keras.distribution` splits arrays, and a sum is over all rows anyway.)
         """
-        return None
+        return 0, 1
 
     def sum_over_replicas(self, tensors: list) -> list:
-        """Sum each tensor over all replicas, of which this must be one.
+        """Sum each tensor over all replicas that run this step together.
 
-        The gradient of each is the sum of its cotangents over all replicas.
+        Every replica gets the sums. All replicas must call this function
+        equally often. The gradient is also summed, because the tensor of a
+        replica affects the losses of all replicas.
+
+        Args:
+            tensors: Float tensors.
         """
         return tensors
 

@@ -112,13 +112,16 @@ class TensorFlowBackend(AbstractBackend):
     def outruns_keras_layers(self) -> bool:
         return _on_cpu()
 
-    def replica(self) -> tuple | None:
+    def replica(self) -> tuple:
         context = tf.distribute.get_replica_context()
         if context is None or context.num_replicas_in_sync == 1:
-            return None
+            return 0, 1
         return context.replica_id_in_sync_group, context.num_replicas_in_sync
 
     def sum_over_replicas(self, tensors: list) -> list:
+        _, count = self.replica()
+        if count == 1:
+            return tensors
         context = tf.distribute.get_replica_context()
         return context.all_reduce(tf.distribute.ReduceOp.SUM, tensors)
 

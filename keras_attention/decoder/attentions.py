@@ -175,7 +175,9 @@ class Attentions(Sequence):
             mask: Boolean `(B, T)`, `True` at valid steps, or `None` for all.
         """
         for attention, every in zip(self, weights, strict=True):
-            add_shared_loss(layer, attention.auxiliary_loss(every, mask))
+            loss = attention.auxiliary_loss(every, mask)
+            if loss is not None:
+                add_shared_loss(layer, loss)
 
     def prepare(self, value, value_mask=None) -> list[Memory]:
         """Prepare a source for every layer.

@@ -9,11 +9,11 @@ import keras
 from keras import ops
 from keras import tree
 
+from keras_attention.backend import backend
 from keras_attention.checks import described
 from keras_attention.decoder.equations import find_equations
 from keras_attention.ops import cast
 from keras_attention.ops import masked_loop
-from keras_attention.ops.replicas import count_replicas
 from keras_attention.ops.replicas import own_seed
 
 RATES = threading.RLock()  # of dropout: cells share them among threads
@@ -328,7 +328,8 @@ def _one_thread():
 
     Replicas take turns anyway, and may wait for each other inside a cell.
     """
-    return RATES if count_replicas() == 1 else contextlib.nullcontext()
+    _, count = backend.replica()
+    return RATES if count == 1 else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

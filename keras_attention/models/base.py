@@ -110,6 +110,11 @@ class AbstractModel(AbstractPartMaker, AbstractDenseLayer, keras.Model):
         return bool(self.compiled and self.jit_compile)
 
     @property
+    def compiles_each_shape(self) -> bool:
+        """Whether its programs are compiled anew for each shape."""
+        return self.uses_xla or backend.compiles_each_shape
+
+    @property
     def version(self) -> int:
         """Number that increases when compiled programs become outdated.
 

@@ -10,7 +10,7 @@ from keras_attention.checks import check_ids
 from keras_attention.checks import check_object
 from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import StateBridge
-from keras_attention.layers.dense_inputs import tensors_of
+from keras_attention.layers.base import tensors_of
 from keras_attention.layers.recurrence import directions
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.outputs import AbstractOutput

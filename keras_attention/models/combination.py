@@ -10,11 +10,11 @@ from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
-from keras_attention.models.embedding import UNKNOWN
 from keras_attention.ops import cast
 from keras_attention.ops import wide_dtype
 from keras_attention.ops import widen
 from keras_attention.ops.rows import take_columns
+from keras_attention.steps.primitives import UNKNOWN
 
 MEMBER = (
     "Pass trained models, such as a Seq2Seq or the `model` of a Translator."

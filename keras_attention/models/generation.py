@@ -19,7 +19,6 @@ from keras_attention.ops import hoister
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import widen
 from keras_attention.ops.programs import compiled
-from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
 from keras_attention.ops.replicas import own_seed
 from keras_attention.ops.rows import take_rows
@@ -218,7 +217,7 @@ def score_compiled(model, source, target):
     program = model.programs.get(model.version, "score", make)
     rows, steps = target.shape
     reads_ids = model.source_vocabulary_size is not None
-    if compiles_each_shape(model) and reads_ids:
+    if model.compiles_each_shape and reads_ids:
         source = _repeat_last(_widen(source) if model.pads_freely else source)
         target = _repeat_last(_widen(target))
     return program(source, target)[:rows, : steps - 1]
@@ -306,7 +305,7 @@ class GenerationProgram:
         self.search = search
         self.attends = attends
         self.traced = False
-        self.resizes = compiles_each_shape(model)
+        self.resizes = model.compiles_each_shape
         self.pads = model.pads_freely
         self._lock = threading.Lock()
         self._programs = {}  # by the size of the buffers

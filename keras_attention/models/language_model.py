@@ -9,10 +9,10 @@ from keras_attention.decoder import AttentionDecoder
 from keras_attention.decoder import AttentionDecoderCell
 from keras_attention.layers import AbstractConfigured
 from keras_attention.layers import Dropout
+from keras_attention.layers.embeddings import embed
+from keras_attention.layers.embeddings import make_embeddings
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
-from keras_attention.models.embedding import embed
-from keras_attention.models.embedding import make_embeddings
 from keras_attention.ops import widen
 from keras_attention.outputs import Decoded
 from keras_attention.outputs import plain_output

@@ -17,21 +17,20 @@ from keras_attention.layers import WordDropout
 from keras_attention.layers import carried_mask
 from keras_attention.layers import obeys_masks
 from keras_attention.layers import symbolic_result
+from keras_attention.layers.embeddings import embed
+from keras_attention.layers.embeddings import make_embeddings
+from keras_attention.layers.embeddings import with_a_position
 from keras_attention.models import checks
 from keras_attention.models.base import BUILD
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.base import Begun
 from keras_attention.models.base import as_tensors
-from keras_attention.models.embedding import embed
-from keras_attention.models.embedding import make_embeddings
 from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.encoder import check_states
 from keras_attention.models.encoder import encode
 from keras_attention.models.generation import begin_stream
 from keras_attention.models.generation import feed_guesses
 from keras_attention.models.views import WithOutput
-from keras_attention.ops.positions import with_a_position
-from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.outputs import AbstractOutput
 from keras_attention.outputs import Decoded
 from keras_attention.outputs import ShortlistOutput
@@ -383,7 +382,7 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         if output.reads_words:
             words = self.embed_source(source, training)
             words = self.drop(words, training=training)
-        return Source(source, words, memory, mask, compiles_each_shape(self))
+        return Source(source, words, memory, mask, self.compiles_each_shape)
 
     def begin(
         self, source, beams=1, search=None, prefix=None, output=None, known=None

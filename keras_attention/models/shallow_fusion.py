@@ -6,8 +6,8 @@ from keras_attention.checks import check_number
 from keras_attention.models.base import AbstractModel
 from keras_attention.models.combination import AbstractCombination
 from keras_attention.models.combination import members_config
-from keras_attention.models.embedding import UNKNOWN
 from keras_attention.models.views import OwnSource
+from keras_attention.steps.primitives import UNKNOWN
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

@@ -1,9 +1,6 @@
 """The first valid position of a source, and positions counted from it."""
 
-import keras
 from keras import ops
-
-from keras_attention.ops.operations import is_portable
 
 
 def count_up(count, dtype):
@@ -45,22 +42,6 @@ def first_position(real):
     first = first_true(real > 0, real.dtype)
     order = count_up(ops.shape(real)[-1], real.dtype)
     return ops.sum(first * order, axis=-1, keepdims=True)
-
-
-def with_a_position(ids):
-    """Pad ids without any position by one, as recurrent layers need one.
-
-    Args:
-        ids: `(B, Tv, ...)`.
-
-    Returns:
-        Ids `(B, max(Tv, 1), ...)`. A portable program gets no such ids.
-    """
-    if ids.shape[1] or is_portable() or isinstance(ids, keras.KerasTensor):
-        return ids
-    rows, size, *rest = ops.shape(ids)
-    blank = ops.zeros((rows, 1, *rest), ids.dtype)[:, : 1 - size]
-    return ops.concatenate([ids, blank], axis=1)
 
 
 def source_positions(real, words, dtype):

@@ -81,11 +81,6 @@ class Version:
             return self._number
 
 
-def compiles_each_shape(model) -> bool:
-    """Return whether programs of a model are compiled anew for each shape."""
-    return model.uses_xla or backend.compiles_each_shape
-
-
 def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
     """Compile a function of a model, as far as the backend compiles.
 

@@ -1,9 +1,4 @@
-"""Replicas: copies of a model that train together, each on its own rows.
-
-On TensorFlow, a strategy of `tf.distribute` runs a step in several replicas.
-Outside of a step, with one replica, and on other backends there is one. (On
-JAX, `keras.distribution` splits arrays, and a sum is over all rows anyway.)
-"""
+"""What replicas share and draw apart; see `AbstractBackend.replica`."""
 
 import keras
 from keras import ops
@@ -11,30 +6,6 @@ from keras import ops
 from keras_attention.backend import backend
 
 APART = 1_000_003  # a prime: between the seeds of two replicas
-
-
-def count_replicas() -> int:
-    """Count the replicas that run this step together, 1 outside of one."""
-    replica = _replica()
-    return 1 if replica is None else replica[1]
-
-
-def sum_over_replicas(*tensors):
-    """Sum each tensor over all replicas that run this step together.
-
-    Every replica gets the sums. All replicas must call this function equally
-    often. The gradient is also summed, because the tensor of a replica affects
-    the losses of all replicas.
-
-    Args:
-        *tensors: Float tensors.
-
-    Returns:
-        A list of as many tensors.
-    """
-    if _replica() is None:
-        return list(tensors)
-    return backend.sum_over_replicas(list(tensors))
 
 
 def add_shared_loss(layer: keras.layers.Layer, loss):
@@ -47,16 +18,15 @@ def add_shared_loss(layer: keras.layers.Layer, loss):
 
     Args:
         layer: The layer that is called.
-        loss: A scalar, the same in all replicas, made by `sum_over_replicas`;
-            or `None` for no loss.
+        loss: A scalar, the same in all replicas, made by
+            `sum_over_replicas`.
     """
-    if loss is None:
-        return
-    if _replica() is not None:
+    _, count = backend.replica()
+    if count > 1:
         sharing = backend.barrier()
         loss = loss - ops.stop_gradient(loss) * (1 - 1 / sharing)
     layer.add_loss(loss)
-    if _replica() is not None:
+    if count > 1:
         backend.barrier()
 
 
@@ -73,14 +43,8 @@ def own_seed(seed_generator: keras.random.SeedGenerator):
         A generator for functions of `keras.random`: the same one in the first
         replica and where there is one.
     """
-    replica = _replica()
-    if replica is None:
-        return seed_generator
-    return _Own(seed_generator, replica[0])
-
-
-def _replica():
-    return backend.replica()
+    number, count = backend.replica()
+    return seed_generator if count == 1 else _Own(seed_generator, number)
 
 
 class _Own(keras.random.SeedGenerator):

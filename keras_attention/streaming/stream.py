@@ -12,7 +12,6 @@ from keras_attention.models import Seq2Seq
 from keras_attention.models.generation import register_streams
 from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
-from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
 from keras_attention.search import GreedySearch
 from keras_attention.search.step import check_search_ids
@@ -41,7 +40,7 @@ class StreamProgram:
         check_search_ids(search, model.target_vocabulary_size)
         steps = StreamSteps(model, start_id, end_id)
         # Where each shape is compiled, parts come in a few sizes.
-        self.few_sizes = compiles_each_shape(model)
+        self.few_sizes = model.compiles_each_shape
         self.classes = model.source_vocabulary_size
         self.axes = model.source_spec.shape[2:]
 

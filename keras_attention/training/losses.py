@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import check_shape
@@ -13,8 +14,6 @@ from keras_attention.ops import sparsemax
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import widen
-from keras_attention.ops.replicas import count_replicas
-from keras_attention.ops.replicas import sum_over_replicas
 from keras_attention.ops.tokens import as_targets
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import pick
@@ -53,11 +52,11 @@ class AbstractSequenceLoss(keras.losses.Loss):
         losses = self.call(y_true, y_pred)
         counted = self.counted(y_true)
         weights = token_weights(counted, sample_weight, losses.dtype)
-        loss, total = sum_over_replicas(
-            weighted_sum(weights, losses), ops.sum(weights)
+        loss, total = backend.sum_over_replicas(
+            [weighted_sum(weights, losses), ops.sum(weights)]
         )
         total = ops.where(total == 0, ops.ones_like(total), total)
-        replicas = count_replicas()
+        _, replicas = backend.replica()
         return loss / total if replicas == 1 else loss / total / replicas
 
 

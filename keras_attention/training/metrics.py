@@ -3,13 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import missing_method
 from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import TINY
 from keras_attention.ops.numerics import keep_real
 from keras_attention.ops.numerics import widen
-from keras_attention.ops.replicas import count_replicas
-from keras_attention.ops.replicas import sum_over_replicas
 from keras_attention.ops.tokens import as_targets
 from keras_attention.ops.tokens import check_tokens
 from keras_attention.ops.tokens import token_crossentropy
@@ -44,12 +43,12 @@ class AbstractMeanMetric(keras.metrics.Metric):
         """
         weights = ops.cast(weights, self.dtype)
         values = ops.cast(values, self.dtype)
-        total, count = sum_over_replicas(
-            weighted_sum(weights, values), ops.sum(weights)
+        total, count = backend.sum_over_replicas(
+            [weighted_sum(weights, values), ops.sum(weights)]
         )
         # Every replica adds its share of the sums of all: thus the results of
         # a batch are right in each of them.
-        replicas = count_replicas()
+        _, replicas = backend.replica()
         self.total.assign(self.total + total / replicas)
         self.count.assign(self.count + count / replicas)
 

@@ -278,7 +278,7 @@ def test_threads_see_and_leave_the_rates_of_a_cell(training):
 @pytest.mark.parametrize("training", [False, True])
 def test_a_replica_does_not_wait_for_the_rates(monkeypatch, training):
     """Who holds them may wait for this one, inside of its cell."""
-    monkeypatch.setattr(cell_stack, "count_replicas", lambda: 2)
+    monkeypatch.setattr(cell_stack.backend, "replica", lambda: (0, 2))
 
     class Own(keras.layers.SimpleRNNCell):
         pass

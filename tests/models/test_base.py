@@ -3,6 +3,7 @@
 `text/test_parallel.py` saves and exports it, as a member of an ensemble.
 """
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -56,3 +57,12 @@ def test_what_is_missing_is_named():
         model.next_word(None, None, None)
     with pytest.raises(NotImplementedError, match=r"define `attend\(source"):
         model.attend(None, None)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_xla_compiles_each_shape(jit_compile):
+    model = table_model(WORDS)
+    model.compile(jit_compile=jit_compile)
+    uses_xla = model.jit_compile
+    is_jax = keras.backend.backend() == "jax"
+    assert model.compiles_each_shape == (uses_xla or is_jax)

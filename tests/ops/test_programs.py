@@ -3,15 +3,12 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import keras
-import pytest
 
 from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import Programs
 from keras_attention.ops.programs import Version
-from keras_attention.ops.programs import compiles_each_shape
 from keras_attention.ops.programs import fitting_size
 
 
@@ -64,12 +61,6 @@ def test_a_version_is_that_of_variables_and_facts():
     assert numbers == [1, 1, 2, 3, 4, 5, 6]
     x.assign(1.0)
     assert version.number([], False) == 6
-
-
-@pytest.mark.parametrize("uses_xla", [False, True])
-def test_xla_compiles_each_shape(uses_xla):
-    found = compiles_each_shape(SimpleNamespace(uses_xla=uses_xla))
-    assert found == (uses_xla or keras.backend.backend() == "jax")
 
 
 def test_few_sizes_are_few():
