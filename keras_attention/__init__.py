@@ -32,8 +32,8 @@ def import_rooms():
     for room in [*dict.fromkeys(NAMES.values()), "streaming"]:
         if room != LATE:
             importlib.import_module(f".{room}", __name__)
-    tensors = importlib.import_module(".text.tensors", __name__)
-    tensors.find_forms_by(
+    tokenizers = importlib.import_module(".text.base", __name__)
+    tokenizers.find_forms_by(
         lambda: importlib.import_module(f".{LATE}", __name__).TensorTokenizer
     )
 

@@ -8,7 +8,7 @@ from keras import ops
 from keras_attention.backend import backend
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
-from keras_attention.ops import trainable_loop
+from keras_attention.ops import masked_loop
 from keras_attention.ops import widen
 
 FEW = 2**22  # size of the largest table of pairs: 16 MiB in float32
@@ -107,10 +107,11 @@ def score_one_by_one(layer, query, keys):
         every = ops.swapaxes(query, 0, 1)  # (Tq, B, U)
         steps, rows = ops.shape(every)[:2]
         blank = [widen(ops.zeros((rows, ops.shape(keys)[1]), keys.dtype))]
-        _, (scores,) = trainable_loop(
+        _, (scores,) = masked_loop(
             backend.recomputed(_score_one),
             [],
             [every],
+            None,
             blank,
             steps,
             layer,

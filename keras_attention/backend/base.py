@@ -134,7 +134,7 @@ class AbstractBackend:
         loop trains, it would keep them.
 
         Args:
-            step: As in `ops.trainable_loop`.
+            step: As in `ops.masked_loop`.
 
         Returns:
             A step with the same arguments and results.
@@ -277,13 +277,13 @@ class PlainBackend(AbstractBackend):
     """Any other backend, on which `keras.ops` does everything."""
 
 
-def run_with_states(function: Callable, arguments, seeds, states):
+def run_with_states(function: Callable, seeds, arguments, states):
     """Run a function with the states of other random generators.
 
     Args:
         function: Function whose random numbers come from `seeds`.
-        arguments: Its arguments.
         seeds: Keras variables, the states of its own generators.
+        arguments: Its arguments.
         states: Variables to read and change in their place, one for each.
 
     Returns:

@@ -134,12 +134,9 @@ class TensorFlowBackend(AbstractBackend):
         return len(devices)
 
     def compiled(self, function: Callable, variables, seeds, jit_compile: bool):
-        def run(arguments, states):
-            return run_with_states(function, arguments, seeds, states)
-
         traced = tf.function(
             # Without code, it is not counted with others of its code.
-            partial(run),
+            partial(run_with_states, function, seeds),
             autograph=False,
             reduce_retracing=True,
             jit_compile=jit_compile,

@@ -56,7 +56,7 @@ class TorchBackend(AbstractBackend):
     def compiled(self, function: Callable, variables, seeds, jit_compile: bool):
         @torch.no_grad()
         def call(*arguments, states=seeds):
-            return run_with_states(function, arguments, seeds, states)
+            return run_with_states(function, seeds, arguments, states)
 
         return call
 

@@ -1,7 +1,7 @@
 """The equations of recurrent cells, for fast training.
 
 They compute the same results as the cells, from the cells' weights. Because
-they use `product`, `trainable_loop` can record them, and the input projection
+they use `product`, `masked_loop` can record them, and the input projection
 can be computed for all steps at once, before the loop.
 """
 

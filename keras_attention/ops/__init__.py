@@ -24,6 +24,5 @@ from .products import product as product
 from .replay import freeze as freeze
 from .replay import last_real as last_real
 from .replay import masked_loop as masked_loop
-from .replay import trainable_loop as trainable_loop
 from .sparse import entmax15 as entmax15
 from .sparse import sparsemax as sparsemax

@@ -170,9 +170,6 @@ class AbstractHoister:
         self.is_first = hoisted is None
         self.hoisted = {} if hoisted is None else hoisted
 
-    def _numbers(self, constants):
-        return [self.index.get(id(x)) for x in constants]
-
     def knows(self, constant) -> bool:
         """Return whether a tensor or variable is a constant of this loop."""
         return id(constant) in self.index
@@ -184,7 +181,7 @@ class AbstractHoister:
 
     def hoist(self, function, *constants):
         """Return a hoisted constant; see `ops.operations.hoist`."""
-        numbers = self._numbers(constants)
+        numbers = [self.index.get(id(x)) for x in constants]
         if None in numbers:
             return function(*constants)
         key = *_identity(function), *numbers
@@ -252,7 +249,7 @@ class AbstractRecorder(AbstractHoister):
         self.results = []
 
     def perform(self, operation, x, *constants):
-        numbers = self._numbers(constants)
+        numbers = [self.index.get(id(x)) for x in constants]
         if operation.constants_vjp:
             if None in numbers:
                 return operation.run(x, *constants)

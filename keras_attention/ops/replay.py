@@ -37,19 +37,27 @@ def masked_loop(
     reverse: bool = False,
     masked_outputs: Callable | None = None,
 ):
-    """Run a step over time; masked steps do not change the states.
+    """Run a step over time, with a fast gradient; masked steps keep the states.
+
+    Forward-mode and second derivatives are not supported: they raise an error,
+    unless `training` is `False`. If `training` is `None`, forward mode uses the
+    plain loop. A backend without custom gradients always uses the plain loop.
 
     Args:
-        step: As in `trainable_loop`; the dtypes of its results do not matter.
+        step: Function from `(layer, states, inputs of one step, constants)` to
+            the next states and a list of outputs `(B, ...)`, of any dtype. It
+            receives the layer as an argument, because a graph must not keep it.
         states: List of tensors `(B, ...)` before the first step.
         inputs: Structure of tensors with time on axis 0; `None` stays `None`.
         real: Boolean `(T, B)`, `True` at valid steps, or `None` for all.
         blank: List of zeros, with the shape and dtype of each output: the
             outputs of a masked step.
         steps: Number of steps, an integer or a scalar tensor.
-        layer: As in `trainable_loop`.
-        constants: As in `trainable_loop`. Defaults to none.
-        training: As in `trainable_loop`. Defaults to `None`.
+        layer: An object with the `variables` that the step reads.
+        constants: Structure of the tensors that every step reads. Defaults to
+            none.
+        training: `False` selects the plain loop, which supports all
+            derivatives. Defaults to `None`.
         reverse: As in `loop_over_time`. Defaults to `False`.
         masked_outputs: Function from the states to the outputs of a masked
             step. Defaults to `None`, which uses `blank`.
@@ -57,6 +65,7 @@ def masked_loop(
     Returns:
         The final states, and a list of outputs with time on axis 0.
     """
+    states, inputs = list(states), [inputs, real]
 
     def masked_step(layer, states, inputs, constants):
         inputs, real = inputs
@@ -64,17 +73,24 @@ def masked_loop(
         kept = blank if masked_outputs is None else masked_outputs(states)
         return freeze(real, after, states), freeze(real, outputs, kept)
 
-    return trainable_loop(
-        masked_step,
-        states,
-        [inputs, real],
-        blank,
-        steps,
-        layer,
-        constants,
-        training,
-        reverse,
-    )
+    has_gradients = all(map(is_float, [*states, *blank]))
+    if training is not False and has_gradients and backend.has_custom_gradients:
+        own = PureStep(masked_step, inputs, layer, constants)
+        try:
+            return _Loop(own, states, blank, steps, reverse).run(states)
+        except backend.TransformationError:
+            if training:
+                raise
+
+    hoisted = contextlib.nullcontext
+    if backend.plain_loop == "python":  # others are graphs of their own
+        hoisted = hoister([*layer.variables, *tree.flatten(constants)])
+
+    def plain(states, inputs):
+        with hoisted():
+            return masked_step(layer, states, inputs, constants)
+
+    return loop_over_time(plain, states, inputs, blank, steps, reverse)
 
 
 def freeze(mask, new, old):
@@ -116,61 +132,6 @@ def last_real(x, mask=None):
     last = ops.max(ops.where(mask, positions, 0), axis=1)
     last = ops.reshape(last, (-1, 1, 1))
     return ops.squeeze(ops.take_along_axis(x, last, axis=1), axis=1)
-
-
-def trainable_loop(
-    step: Callable,
-    carry,
-    inputs,
-    blank,
-    length,
-    layer,
-    constants,
-    training: bool | None = None,
-    reverse: bool = False,
-):
-    """Run a step over time, like `loop_over_time`, with a fast gradient.
-
-    Forward-mode and second derivatives are not supported: they raise an error,
-    unless `training` is `False`. If `training` is `None`, forward mode uses the
-    plain loop. A backend without custom gradients always uses the plain loop.
-
-    Args:
-        step: Function from `(layer, carry, inputs of one step, constants)` to
-            the next carry and a list of outputs `(B, ...)`. It receives the
-            layer as an argument, because a graph must not keep it.
-        carry: As in `loop_over_time`.
-        inputs: As in `loop_over_time`.
-        blank: As in `loop_over_time`.
-        length: As in `loop_over_time`.
-        layer: An object with the `variables` that the step reads.
-        constants: Structure of the tensors that every step reads.
-        training: `False` selects the plain loop, which supports all
-            derivatives. Defaults to `None`.
-        reverse: As in `loop_over_time`.
-
-    Returns:
-        The final carry, and a list of outputs with time on axis 0.
-    """
-    carry = list(carry)
-    has_gradients = all(map(is_float, [*carry, *blank]))
-    if training is not False and has_gradients and backend.has_custom_gradients:
-        own = PureStep(step, inputs, layer, constants)
-        try:
-            return _Loop(own, carry, blank, length, reverse).run(carry)
-        except backend.TransformationError:
-            if training:
-                raise
-
-    hoisted = contextlib.nullcontext
-    if backend.plain_loop == "python":  # others are graphs of their own
-        hoisted = hoister([*layer.variables, *tree.flatten(constants)])
-
-    def plain(carry, inputs):
-        with hoisted():
-            return step(layer, carry, inputs, constants)
-
-    return loop_over_time(plain, carry, inputs, blank, length, reverse)
 
 
 def _zeros(tensors):
@@ -383,7 +344,7 @@ class PureStep:
     """Runs a step with given values of its layer's variables.
 
     Args:
-        step: As in `trainable_loop`.
+        step: As in `masked_loop`.
         inputs: Structure of the inputs of all steps.
         layer: What has the `variables` that the step reads. A graph refers to
             it weakly: what keeps the graph must not keep the layer.

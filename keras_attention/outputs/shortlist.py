@@ -22,8 +22,8 @@ from keras_attention.files import replaced_file
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.rows import take_rows
 from keras_attention.outputs.base import AbstractOutput
-from keras_attention.search.step import ID_OPTIONS
-from keras_attention.search.step import check_search_ids
+from keras_attention.search.base import ID_OPTIONS
+from keras_attention.search.base import check_search_ids
 
 LARGEST = 2**31 - 1
 HELD = 2**22  # pairs that wait to be summed

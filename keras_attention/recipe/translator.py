@@ -1,4 +1,4 @@
-"""Train a translator from pairs of texts with one call."""
+"""Train a translator from pairs of texts with one call, or fine-tune one."""
 
 import hashlib
 import json
@@ -12,11 +12,12 @@ from pathlib import Path
 import keras
 
 from keras_attention.files import replaced_folder
-from keras_attention.recipe.adapt import load_start
-from keras_attention.recipe.adapt import report_growth
+from keras_attention.files import sha256_of
+from keras_attention.models import Seq2Seq
 from keras_attention.recipe.members import join_translators
 from keras_attention.recipe.options import NOTE
 from keras_attention.recipe.options import Recipe
+from keras_attention.recipe.options import fixed_options
 from keras_attention.recipe.pairs import warn_of_overlap
 from keras_attention.recipe.report import write_report
 from keras_attention.recipe.texts import TrainingTexts
@@ -25,6 +26,7 @@ from keras_attention.recipe.texts import read_files
 from keras_attention.recipe.texts import sides
 from keras_attention.recipe.training import load_trained
 from keras_attention.recipe.training import train_one
+from keras_attention.text import TaggedTokenizer
 from keras_attention.text.files import stream_lines
 from keras_attention.training.text_scores import score_texts
 from keras_attention.translator import MAIN_FILE
@@ -246,3 +248,62 @@ def taught_texts(
         teacher=teacher.model,
         temperature=1.0 if known else TEMPERATURE,
     )
+
+
+def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
+    """Load the translator to fine-tune.
+
+    Args:
+        folder: Path to the saved translator.
+        recipe: The recipe of the fine-tuning.
+
+    Returns:
+        The translator, and a TOML comment that identifies it.
+
+    Raises:
+        ValueError: If it cannot be loaded, if its model is not a `Seq2Seq`,
+            or if an option differs that cannot be changed.
+    """
+    start = Translator.load(folder)
+    if not isinstance(start.model, Seq2Seq) or start.source_tokenizer is None:
+        raise ValueError(
+            "Only a translator of text with one Seq2Seq can be fine-tuned. "
+            f"Received: {folder}, with {type(start.model).__name__}. For an "
+            "ensemble, pass one of its members, such as FOLDER/seed_0."
+        )
+    for name, value in fixed_options(folder).items():
+        given = getattr(recipe, name)
+        if given != value:
+            raise ValueError(
+                f"`{name}` must be {value!r}, as in {folder}, because "
+                "fine-tuning cannot change it. Received: "
+                f"{name}={given!r}. Leave it out, or train a new translator."
+            )
+    tagged = isinstance(start.source_tokenizer, TaggedTokenizer)
+    if tagged != (recipe.features is not None):
+        raise ValueError(
+            "`features` must be a column index if the translator to fine-tune "
+            f"reads tags, and only then. Received: features="
+            f"{recipe.features} for {folder}, which reads "
+            f"{'tags' if tagged else 'no tags'}."
+        )
+    checksum = sha256_of(Path(folder) / MAIN_FILE)
+    return start, f"# SHA-256 of the translator it began with: {checksum}\n"
+
+
+def report_growth(
+    start: Translator, tokenizers: tuple, report: Callable[[str], None]
+):
+    """Report the number of new vocabulary entries.
+
+    Args:
+        start: The translator to fine-tune.
+        tokenizers: The new source and target tokenizers.
+        report: Function that is called with a line of text.
+    """
+    old = start.source_tokenizer, start.target_tokenizer
+    counts = [
+        len(y.vocabulary) - len(x.vocabulary)
+        for x, y in zip(old, tokenizers, strict=True)
+    ]
+    report("New vocabulary: {} source and {} target tokens".format(*counts))

@@ -12,10 +12,10 @@ from keras_attention.checks import check_number
 from keras_attention.ops.rows import take_rows
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
-from keras_attention.search.candidates import extend_beams
-from keras_attention.search.candidates import length_penalties
 from keras_attention.search.hypotheses import Beams
 from keras_attention.search.hypotheses import begin_beams
+from keras_attention.search.hypotheses import extend_beams
+from keras_attention.search.hypotheses import length_penalties
 from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.loop import loop_while
 

@@ -13,9 +13,9 @@ from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.beam import BeamSearch
 from keras_attention.search.beam import may_improve
-from keras_attention.search.candidates import Candidates
-from keras_attention.search.candidates import extend_beams
+from keras_attention.search.hypotheses import Candidates
 from keras_attention.search.hypotheses import begin_beams
+from keras_attention.search.hypotheses import extend_beams
 from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.hypotheses import take_beams
 from keras_attention.search.loop import loop_while

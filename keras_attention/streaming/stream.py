@@ -14,7 +14,7 @@ from keras_attention.ops.programs import SIZES
 from keras_attention.ops.programs import compiled
 from keras_attention.ops.programs import fitting_size
 from keras_attention.search import GreedySearch
-from keras_attention.search.step import check_search_ids
+from keras_attention.search.base import check_search_ids
 from keras_attention.streaming.state import StreamState
 from keras_attention.streaming.steps import StreamSteps
 

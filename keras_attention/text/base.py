@@ -1,6 +1,8 @@
 """The base of all tokenizers: special ids, steps, framing and files."""
 
 import json
+import sys
+from collections.abc import Callable
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +21,11 @@ from keras_attention.steps.primitives import Normalize
 from keras_attention.steps.reader import FRAME
 from keras_attention.steps.reader import AbstractReader
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.tensors import form_of
-from keras_attention.text.tensors import is_tensor
 
+# How to find the class whose objects read TensorFlow tensors. It is in a higher
+# layer of the package, which registers where, and it is imported when the first
+# tensor arrives. A caller who has such a tensor has imported TensorFlow.
+_finders: list[Callable[[], type]] = []
 FILE_NAME = "tokenizer.json"
 
 
@@ -380,3 +384,35 @@ def _as_ids(method, ids):
             "them."
         )
     return ids.astype("int32")
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a TensorFlow tensor.
+
+    Args:
+        value: Any object.
+    """
+    package = sys.modules.get("tensorflow")
+    return package is not None and package.is_tensor(value)
+
+
+def find_forms_by(find: Callable[[], type]):
+    """Register how to find the class whose objects read tensors.
+
+    Args:
+        find: Function that returns the class, a `TensorTokenizer`.
+    """
+    _finders[:] = [find]
+
+
+def form_of(tokenizer):
+    """Return the form of a tokenizer that reads and returns tensors.
+
+    Args:
+        tokenizer: The tokenizer.
+
+    Returns:
+        A `keras_attention.export.TensorTokenizer`.
+    """
+    (find,) = _finders
+    return find()(tokenizer)

@@ -11,8 +11,8 @@ from keras_attention.checks import check_object
 from keras_attention.steps.primitives import AbstractStep
 from keras_attention.text.base import AbstractTokenizer
 from keras_attention.text.base import checked_strings
+from keras_attention.text.base import is_tensor
 from keras_attention.text.sentences import as_texts
-from keras_attention.text.tensors import is_tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

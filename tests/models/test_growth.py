@@ -11,7 +11,7 @@ from seq2seqs import small_model
 from keras_attention import Ensemble
 from keras_attention import HardAttention
 from keras_attention import LuongGeneral
-from keras_attention.models.growth import extended_model
+from keras_attention.translation.extension import extended_model
 
 pytestmark = pytest.mark.usefixtures("without_graphs")
 MORE = 3

@@ -15,10 +15,10 @@ from keras_attention.backend import PlainBackend
 from keras_attention.backend import backend
 from keras_attention.ops import dot_scores
 from keras_attention.ops import joint_product
+from keras_attention.ops import masked_loop
 from keras_attention.ops import portable_program
 from keras_attention.ops import product
 from keras_attention.ops import products
-from keras_attention.ops import trainable_loop
 from keras_attention.ops.operations import Recorder
 from keras_attention.ops.operations import recording
 from keras_attention.ops.products import PRODUCT
@@ -97,7 +97,7 @@ class TestSpareColumns:
 
         def total(xs, state):
             blank = [ops.zeros_like(state)]
-            found = trainable_loop(step, [state], [xs], blank, 3, layer, ())
+            found = masked_loop(step, [state], [xs], None, blank, 3, layer)
             (state,), (outputs,) = found
             return ops.sum(state) + ops.sum(ops.square(outputs))
 

@@ -19,9 +19,9 @@ from keras_attention.ops import freeze
 from keras_attention.ops import hoist
 from keras_attention.ops import joint_product
 from keras_attention.ops import loop_over_time
+from keras_attention.ops import masked_loop
 from keras_attention.ops import mix
 from keras_attention.ops import product
-from keras_attention.ops import trainable_loop
 from keras_attention.ops.replay import PureStep
 
 B, T, S, U = 3, 4, 5, 6
@@ -101,8 +101,16 @@ def plain(step, *arguments, constants):
 
 def fast(weights, **options):
     def loop(step, *arguments, constants):
-        return trainable_loop(
-            with_layer(step), *arguments, weights, constants, **options
+        states, inputs, *rest = arguments
+        return masked_loop(
+            with_layer(step),
+            states,
+            inputs,
+            None,
+            *rest,
+            weights,
+            constants,
+            **options,
         )
 
     return loop
@@ -175,8 +183,8 @@ def test_what_counts_steps_takes_the_plain_loop(weights):
 
     x = to_tensor(draw(T, B, U))
     blank = [ops.zeros((B, U), x.dtype)]
-    (count,), _ = trainable_loop(
-        step, [ops.zeros((B,), "int32")], [x], blank, T, weights, ()
+    (count,), _ = masked_loop(
+        step, [ops.zeros((B,), "int32")], [x], None, blank, T, weights
     )
     assert to_numpy(count).tolist() == [T] * B
 

@@ -11,7 +11,7 @@ from seq2seqs import make_model
 
 import keras_attention as ka
 from keras_attention.streaming import StreamSteps
-from keras_attention.streaming.parts import find_reader
+from keras_attention.streaming.steps import find_reader
 
 ROWS, STEPS, SIZE = 3, 7, 4
 BOTH = {"return_sequences": True, "return_state": True}

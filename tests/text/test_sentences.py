@@ -14,7 +14,7 @@ from keras_attention.text import SymbolTokenizer
 from keras_attention.text import as_texts
 from keras_attention.training import ValidationScores
 from keras_attention.training import score_texts
-from keras_attention.translation.phrases import read_phrases
+from keras_attention.translation.checks import read_phrases
 
 
 class Column:

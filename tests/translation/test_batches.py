@@ -7,7 +7,7 @@ import pytest
 from tiny import tiny_translator
 
 from keras_attention import Translator
-from keras_attention.translation import batches
+from keras_attention.translation import program
 from keras_attention.translation.program import Row
 
 SENTENCES = ["1", "12345", "2", "12345", "3"]
@@ -20,7 +20,7 @@ def rows_of(texts):
 
 def run(sentences=SENTENCES, prefixes=None, batch_size=2, verbose=0, most=9):
     given = rows_of(sentences), prefixes, batch_size, most, verbose
-    return [*batches.in_batches(*given)]
+    return [*program.in_batches(*given)]
 
 
 def test_batches_are_of_similar_length_and_say_whose_they_are():
@@ -54,7 +54,7 @@ def test_a_cut_source_is_that_of_the_tokenizer():
 
 
 def test_long_prefixes_make_small_batches(monkeypatch):
-    monkeypatch.setattr(batches, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(program, "BYTES_AT_ONCE", 100)
     prefixes = ["", "", "3" * 1000, ""]
     for most, sizes in ((2, [2, 1, 1]), (2000, [3, 1])):
         found = run(SENTENCES[:1] * 4, prefixes, batch_size=3, most=most)
