@@ -2,6 +2,8 @@
 
 from .base import AbstractSearch as AbstractSearch
 from .base import Generation as Generation
+from .base import loop_while as loop_while
+from .base import write as write
 from .beam import BeamSearch as BeamSearch
 from .constraints import ban as ban
 from .constraints import forbid as forbid
@@ -15,9 +17,6 @@ from .hypotheses import extend_beams as extend_beams
 from .hypotheses import length_penalties as length_penalties
 from .hypotheses import select_beams as select_beams
 from .hypotheses import take_beams as take_beams
-from .loop import choose as choose
-from .loop import loop_while as loop_while
-from .loop import write as write
 from .path import follow_path as follow_path
 from .required import RequiredPhrases as RequiredPhrases
 from .sampling import Sampling as Sampling

@@ -12,12 +12,12 @@ from keras_attention.checks import check_number
 from keras_attention.ops.rows import take_rows
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
+from keras_attention.search.base import loop_while
 from keras_attention.search.hypotheses import Beams
 from keras_attention.search.hypotheses import begin_beams
 from keras_attention.search.hypotheses import extend_beams
 from keras_attention.search.hypotheses import length_penalties
 from keras_attention.search.hypotheses import select_beams
-from keras_attention.search.loop import loop_while
 
 LARGEST = 1e30  # of a penalty, with which scores stay finite in float32
 

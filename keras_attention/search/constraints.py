@@ -9,7 +9,6 @@ from keras import ops
 from keras_attention.arrays import check_dense
 from keras_attention.checks import check_shape
 from keras_attention.ops.tokens import pick
-from keras_attention.search.loop import choose
 
 
 def ban(log_probs, ids):
@@ -106,7 +105,8 @@ def force(prefix, position, log_probs, ids, gains) -> tuple:
     first = ops.equal(ops.arange(ops.shape(ids)[-1], dtype="int32"), 0)
     here = ops.not_equal(forced, 0)[..., None]
     alone = ops.where(first, gain[..., None], -math.inf)
-    return ops.where(here, token[..., None], ids), choose(here, alone, gains)
+    ids = ops.where(here, token[..., None], ids)
+    return ids, ops.where(here, alone, gains)
 
 
 def as_prefix(prefix, batch_size=None):

@@ -16,10 +16,9 @@ from keras_attention.ops.rows import at_most
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.rows import top_k
 from keras_attention.search.base import Generation
+from keras_attention.search.base import write
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
-from keras_attention.search.loop import choose
-from keras_attention.search.loop import write
 
 UNSEEN = 1e-37  # a position never attended counts as this: its log is -85.2
 
@@ -88,7 +87,7 @@ def extend_beams(
         scores = scores + ops.cast(term, scores.dtype)[..., None]
     exists = ops.greater(sums, -math.inf)
     ended = ops.where(exists, ops.expand_dims(beams.scores, -1), -math.inf)
-    scores = choose(alive, scores, ended)
+    scores = ops.where(alive, scores, ended)
     scores = ops.where(exists, scores, -math.inf)
     return Candidates(ids, sums, scores, coverage)
 
@@ -101,7 +100,7 @@ def _extend(search, beams, log_probs, prefix):
     ids, gains = force(prefix, beams.position, log_probs, ids, gains)
     first = ops.equal(ops.arange(count, dtype="int32"), 0)
     itself = ops.cast(ops.where(first, 0.0, -math.inf), gains.dtype)
-    gains = choose(ops.expand_dims(beams.alive, -1), gains, itself)
+    gains = ops.where(ops.expand_dims(beams.alive, -1), gains, itself)
     return ids, ops.expand_dims(beams.sums, -1) + gains
 
 

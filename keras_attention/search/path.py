@@ -8,12 +8,11 @@ from keras import ops
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation
+from keras_attention.search.base import loop_while
+from keras_attention.search.base import write
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
 from keras_attention.search.hypotheses import Beams
-from keras_attention.search.loop import choose
-from keras_attention.search.loop import loop_while
-from keras_attention.search.loop import write
 
 
 def follow_path(
@@ -82,7 +81,7 @@ def _grow(path, search, take, step, prefix):
         only = words[..., None], gains[..., None]  # of one candidate
         only = force(prefix, position, log_probs, *only)
         words, gains = (ops.squeeze(x, axis=-1) for x in only)
-    gains = choose(alive, gains, ops.zeros_like(gains))
+    gains = ops.where(alive, gains, ops.zeros_like(gains))
     scores = ops.add(path.scores, gains)
     tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
     if weights is not None:

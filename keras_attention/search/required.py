@@ -11,6 +11,7 @@ from keras_attention.backend import backend
 from keras_attention.checks import check_object
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
+from keras_attention.search.base import loop_while
 from keras_attention.search.beam import BeamSearch
 from keras_attention.search.beam import may_improve
 from keras_attention.search.hypotheses import Candidates
@@ -18,7 +19,6 @@ from keras_attention.search.hypotheses import begin_beams
 from keras_attention.search.hypotheses import extend_beams
 from keras_attention.search.hypotheses import select_beams
 from keras_attention.search.hypotheses import take_beams
-from keras_attention.search.loop import loop_while
 
 NEVER = -float("inf")
 

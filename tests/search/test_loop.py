@@ -1,4 +1,4 @@
-"""loop: any structure goes round, and buffers are written where they should."""
+"""loop_while: any structure goes round."""
 
 from typing import Any
 from typing import NamedTuple
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attention.search import choose
 from keras_attention.search import loop_while
 
 
@@ -42,22 +41,3 @@ class TestLoopWhile:
             )
         elif rest:
             assert found.rest == [None]
-
-
-class TestChoose:
-    @pytest.mark.parametrize("dtype", ["float32", "float64"])
-    def test_takes_infinite_numbers_as_they_are(self, dtype):
-        numbers = np.array([-np.inf, -1e30, -2.5, 0.0, 3.0], dtype)
-        x, y = np.meshgrid(numbers, numbers)
-        for mask in (x > y, np.array([True, False, True, False, False])):
-            found = choose(*[ops.convert_to_tensor(a) for a in (mask, x, y)])
-            assert ops.dtype(found) == dtype
-            np.testing.assert_array_equal(
-                ops.convert_to_numpy(found), np.where(mask, x, y)
-            )
-
-    def test_what_is_not_taken_may_be_nan(self):
-        x, y = np.array([1.0, np.nan]), np.array([np.nan, 2.0])
-        mask = np.array([True, False])
-        found = choose(*[ops.convert_to_tensor(a) for a in (mask, x, y)])
-        assert ops.convert_to_numpy(found).tolist() == [1.0, 2.0]
