@@ -6,7 +6,6 @@ imports in functions, code that is run from text.
 
 import importlib
 import re
-import sys
 
 import mechanisms
 import numpy as np
@@ -201,22 +200,6 @@ def test_what_is_saved_is_registered(path, node):
         assert REGISTERED in source.decorators(node)
 
 
-def ways_to_scores(run) -> list:
-    """List the files that called each other down to each score."""
-    ways = []
-
-    def watch(frame, event, _):
-        if event == "call" and frame.f_code.co_name == "additive_scores":
-            ways.append(source.files_of_stack(frame))
-
-    sys.setprofile(watch)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return ways
-
-
 NAME = "[-_]".join(("keras", "attention"))  # of another project on PyPI
 OTHER_PROJECT = re.compile(  # extra, version or address; command; its name
     rf"(?<![\w/.-]){NAME}(?:\[|\s*(?:[=<>~!]=|@))"
@@ -255,7 +238,9 @@ def test_the_way_to_a_score_is_short():
     ids = np.array([[2, 4, 3]], "int32")
     model = mechanisms.make_model(BahdanauAttention(3), "luong")
     model.compile("sgd", loss=SequenceCrossentropy(), run_eagerly=True)
-    ways = ways_to_scores(lambda: model.fit((ids, ids), ids, verbose=0))
+    ways = source.stacks(
+        lambda: model.fit((ids, ids), ids, verbose=0), "additive_scores"
+    )
     for way in ways:
         way = [x for x in way if x != PACKAGE / "layers" / "base.py"]
         assert len(set(way)) <= 10
@@ -276,7 +261,7 @@ def test_the_way_to_a_translation_is_short():
     tiny = tiny_translator()
     parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
     translator = Translator(*parts, BeamSearch(2, max_length=3))
-    ways = ways_to_scores(lambda: translator(["12"]))
+    ways = source.stacks(lambda: translator(["12"]), "additive_scores")
     for way in ways:
         files = {path.relative_to(PACKAGE).as_posix() for path in way}
         files -= {"search/hypotheses.py"}

@@ -1,8 +1,6 @@
 """Pages on how the library works: they name the files that a run calls."""
 
 import re
-import sys
-import threading
 from pathlib import Path
 
 import keras
@@ -15,46 +13,39 @@ PAGE = source.ROOT / "docs" / "hood" / "batch.md"
 SENTENCES = ["a b", "b c a", "c"]
 
 
-def files_called(run, until=None):
+def files_called(run, name=None):
     """The files on the stack where a function is called, outermost first.
 
     Args:
         run: What to run, in this thread and others.
-        until: The name of the function; `None` for the longest stack.
+        name: The name of the function; `None` for the stack of most files.
     """
-    stacks = [[]]
-
-    def note(frame, event, _):
-        code = frame.f_code
-        if event == "call" and until in (None, code.co_name):
-            stacks.append([*dict.fromkeys(source.files_of_stack(frame))])
-
-    threading.setprofile(note)
-    sys.setprofile(note)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+    stacks = [[*dict.fromkeys(x)] for x in source.stacks(run, name)]
     longest = max(stacks, key=len)
     return [str(path.relative_to(source.PACKAGE)) for path in longest]
 
 
-def runs(folder):
-    """What each list of the page is about: a run, and the function it calls."""
-    tokenizer = ka.WordTokenizer.train(SENTENCES, 10)
+def make_model(size, **options):
+    """The model that the page is about."""
     cell = ka.AttentionDecoderCell(
         keras.layers.LSTMCell(8), ka.BahdanauAttention(4)
     )
     model = ka.Seq2Seq(
-        source_vocabulary_size=tokenizer.vocabulary_size,
-        target_vocabulary_size=tokenizer.vocabulary_size,
+        source_vocabulary_size=size,
+        target_vocabulary_size=size,
         embedding_dim=4,
         encoder=ka.RecurrentEncoder(4),
         bridge=ka.StateBridge(),
         decoder=ka.AttentionDecoder(cell),
     )
-    model.compile("sgd", loss=ka.SequenceCrossentropy(), run_eagerly=True)
+    model.compile("sgd", loss=ka.SequenceCrossentropy(), **options)
+    return model
+
+
+def runs(folder):
+    """What each list of the page is about: a run, and the function it calls."""
+    tokenizer = ka.WordTokenizer.train(SENTENCES, 10)
+    model = make_model(tokenizer.vocabulary_size, run_eagerly=True)
     ids = tokenizer.tokenize(SENTENCES)
     search = ka.BeamSearch(2, max_length=4)
     file = Path(folder, "text")
@@ -81,3 +72,20 @@ def test_the_page_lists_the_files_of_a_run(tmp_path):
     )
     named = [re.findall(r"^\d+\. `(.+?)`:", x, re.M) for x in lists]
     assert named == [files_called(*x) for x in runs(tmp_path)]
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_first_batch_and_a_first_sentence_visit_few_files():
+    """The most files, and the most frames on the stack, of any call."""
+    tokenizer = ka.WordTokenizer.train(SENTENCES, 10)
+    model = make_model(tokenizer.vocabulary_size)
+    ids, search = tokenizer.tokenize(SENTENCES), ka.BeamSearch(2, max_length=4)
+    translator = ka.Translator(model, *2 * [tokenizer], search)
+    for run, files, depth in (
+        (lambda: model.fit((ids, ids), ids, verbose=0), 30, 37),
+        (lambda: translator(["a b"]), 41, 33),
+    ):
+        stacks = source.stacks(run)
+        assert len({stack[-1] for stack in stacks}) <= files
+        assert max(map(len, stacks)) <= depth

@@ -3,6 +3,8 @@
 import ast
 import functools
 import re
+import sys
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -177,18 +179,42 @@ def calls(path, name):
 
 
 @functools.cache
-def file_of(code):
-    """The file of the package that code stands in, or `None`."""
-    path = Path(code.co_filename)
+@functools.cache
+def file_of(name):
+    """The file of the package that has this name, or `None`."""
+    path = Path(name)
     return path if PACKAGE in path.parents else None
 
 
 def files_of_stack(frame):
-    """Files of the package that called each other, the first one first."""
+    """The file of each frame of the package, the outermost one first."""
     files = []
     while frame:
-        path = file_of(frame.f_code)
-        if path is not None and path not in files[-1:]:
-            files.append(path)
+        files.append(file_of(frame.f_code.co_filename))
         frame = frame.f_back
-    return files[::-1]
+    return [path for path in files[::-1] if path is not None]
+
+
+def stacks(run, name: str | None = None) -> list:
+    """List the files of the package on the stack at each of its calls.
+
+    Args:
+        run: What to run, in this thread and others.
+        name: The name of the functions; `None` for all.
+    """
+    found = []
+
+    def note(frame, event, _):
+        code = frame.f_code
+        is_named = event == "call" and name in (None, code.co_name)
+        if is_named and file_of(code.co_filename):
+            found.append(files_of_stack(frame))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return found
