@@ -21,14 +21,14 @@ from keras_attention.layers import AbstractDenseLayer
 from keras_attention.layers import AbstractPartMaker
 from keras_attention.layers import carried_mask
 from keras_attention.models import checks
+from keras_attention.models.generation import Programs
+from keras_attention.models.generation import Version
 from keras_attention.models.generation import asking_nothing
 from keras_attention.models.generation import score_compiled
 from keras_attention.models.generation import score_words
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
 from keras_attention.ops import widen
-from keras_attention.ops.programs import Programs
-from keras_attention.ops.programs import Version
 from keras_attention.ops.tokens import fused
 from keras_attention.outputs import Shortlist
 from keras_attention.search import AbstractSearch

@@ -1,10 +1,15 @@
-"""Generation, scoring and scheduled sampling, in shared programs."""
+"""Generation and scoring, in programs that are compiled once."""
 
+import bisect
 import copy
 import functools
 import math
+import operator
 import threading
 from collections.abc import Callable
+from collections.abc import Hashable
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -18,20 +23,106 @@ from keras_attention.ops import freeze
 from keras_attention.ops import hoister
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import widen
-from keras_attention.ops.programs import compiled
-from keras_attention.ops.programs import fitting_size
-from keras_attention.ops.replicas import own_seed
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.tokens import pick
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
 from keras_attention.search import ban
-from keras_attention.search import draw_tokens
 from keras_attention.search.base import warn_of_none
 
-SHORTEST = 8
+# Where each shape is compiled, these are the sizes of batches and sources. At
+# most a third of the tokens is padding, and lengths up to a hundred need less
+# than ten of them.
+SIZES = sorted(n << k for k in range(20) for n in (2, 3))
+SHORTEST = 8  # of the widths to which ids are padded
 _streams: list[Callable] = []  # one function, of the room above
+
+
+class Programs:
+    """Keeps programs by key, and drops the one not used for longest.
+
+    Threads may share the object.
+
+    Args:
+        kept: Number of programs that are kept. Defaults to `16`.
+    """
+
+    def __init__(self, kept: int = 16):
+        self.kept = kept
+        self._lock = threading.Lock()
+        self._version = None
+        self._programs = {}  # the one used last is at the end
+
+    def get(self, version: int, key: Hashable, make: Callable) -> Any:
+        """Return the program of a key, and create it if necessary.
+
+        Args:
+            version: The `Version` of the model. All programs of another version
+                are dropped.
+            key: What is fixed in the program.
+            make: Function without arguments that returns the program. Other
+                threads wait for it, so it leaves tracing to the first call.
+        """
+        with self._lock:
+            if version != self._version:
+                self._version, self._programs = version, {}
+            program = self._programs.pop(key, None)
+            if program is None:
+                program = make()
+            self._programs[key] = program
+            if len(self._programs) > self.kept:
+                del self._programs[next(iter(self._programs))]
+        return program
+
+
+class Version:
+    """Counts the changes that make compiled programs outdated.
+
+    Programs contain the variables of a model, but not their values. A layer
+    gets other variables, for instance, by `enable_lora` and `quantize`.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._seen = [], ()
+        self._number = 0
+
+    def number(self, variables: Sequence, *facts: Hashable) -> int:
+        """Return a number, higher than before if anything has changed.
+
+        Args:
+            variables: Compared by identity.
+            *facts: Compared by value.
+        """
+        with self._lock:
+            before, known = self._seen
+            same = len(before) == len(variables) and facts == known
+            if not same or any(map(operator.is_not, before, variables)):
+                self._seen = list(variables), facts
+                self._number += 1
+            return self._number
+
+
+def compiled(function: Callable, model, seeds: Sequence = ()) -> Callable:
+    """Compile a function of a model, as far as the backend compiles.
+
+    Args:
+        function: Function from tensors or `None` to a structure of tensors.
+        model: The model whose variables it reads, an `AbstractModel`.
+        seeds: The states of random generators that it changes. Defaults to
+            `()`.
+
+    Returns:
+        A function with the same arguments and results. With `seeds` it also
+        takes `states`, to be read and changed in their place.
+    """
+    return backend.compiled(function, model.variables, seeds, model.uses_xla)
+
+
+def fitting_size(n: int) -> int:
+    """Return the smallest of `SIZES` that is not below; 0 and 1 stay."""
+    return SIZES[bisect.bisect_left(SIZES, n)] if n > 1 else n
 
 
 def search_words(
@@ -151,63 +242,6 @@ def score_words(model, source, target):
     steps = ops.shape(words)[0] - 2
     _, (more,) = loop_over_time(read, states, rest, blank, steps)
     return ops.transpose(ops.concatenate([gains[None], more]))
-
-
-def feed_guesses(step, states, target, probability, seed_generator):
-    """Replace target tokens with tokens drawn from the model's predictions.
-
-    The decoder runs token by token, as in a search. With the given probability,
-    the next input is not the target token but a token drawn from the model's
-    distribution given all previous inputs. No gradient flows through the drawn
-    tokens: training on the result is teacher forcing with other inputs.
-
-    Args:
-        step: Step function `step(tokens, states)`, as a search calls it.
-        states: List of the states before the first step.
-        target: Ids `(B, T)`. The first id of a row and padding are kept.
-        probability: Scalar tensor: probability of replacing each other id.
-        seed_generator: A `keras.random.SeedGenerator`.
-
-    Returns:
-        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, the
-        result is `target`, and the decoder does not run.
-
-    Reference:
-        [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
-    """
-    if 0 in tuple(target.shape):  # torch draws no row of no rows
-        return target
-    shape = (2, *ops.shape(target)[::-1])  # (2, T, B)
-    luck = keras.random.uniform(shape, seed=own_seed(seed_generator))
-    words = ops.swapaxes(ops.cast(target, "int32"), 0, 1)  # (T, B)
-
-    def feed(carry, inputs):
-        guess, *before = carry
-        word, coin, drawn = inputs
-        is_guess = ops.logical_and(coin < probability, guess > 0)
-        is_guess = ops.logical_and(is_guess, word > 0)
-        word = ops.where(is_guess, guess, word)  # (B,)
-        log_probs, after, _ = step(ops.expand_dims(word, 1), before)
-        guess = draw_tokens(log_probs, ops.reshape(drawn, (-1, 1, 1)))
-        after = [
-            ops.cast(x, y.dtype) for x, y in zip(after, before, strict=True)
-        ]
-        return [ops.squeeze(guess, 1), *after], [word]
-
-    def fed():
-        steps, rows = ops.shape(words)
-        no_guess = ops.zeros((rows,), "int32")
-        _, (inputs,) = loop_over_time(
-            feed,
-            [no_guess, *states],
-            [words, luck[0], luck[1]],
-            [no_guess],
-            steps,
-        )
-        return inputs
-
-    inputs = ops.cond(probability > 0, fed, lambda: words)
-    return ops.cast(ops.swapaxes(inputs, 0, 1), target.dtype)
 
 
 def score_compiled(model, source, target):

@@ -29,7 +29,6 @@ from keras_attention.models.encoder import RecurrentEncoder
 from keras_attention.models.encoder import check_states
 from keras_attention.models.encoder import encode
 from keras_attention.models.generation import begin_stream
-from keras_attention.models.generation import feed_guesses
 from keras_attention.models.views import WithOutput
 from keras_attention.outputs import AbstractOutput
 from keras_attention.outputs import Decoded
@@ -38,6 +37,7 @@ from keras_attention.outputs import Source
 from keras_attention.outputs import check_arguments
 from keras_attention.outputs import extended_output
 from keras_attention.outputs import plain_output
+from keras_attention.training.scheduled_sampling import feed_guesses
 
 
 @keras.saving.register_keras_serializable(package="keras_attention")

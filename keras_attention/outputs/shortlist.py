@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from keras import ops
 
+from keras_attention.backend import backend
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
 from keras_attention.checks import described
@@ -19,7 +20,6 @@ from keras_attention.files import check_archive
 from keras_attention.files import reading
 from keras_attention.files import recover
 from keras_attention.files import replaced_file
-from keras_attention.ops.programs import compiled
 from keras_attention.ops.rows import take_rows
 from keras_attention.outputs.base import AbstractOutput
 from keras_attention.search.base import ID_OPTIONS
@@ -134,9 +134,9 @@ class Shortlist:
         sizes = model.source_vocabulary_size, model.target_vocabulary_size
         counts = PairCounts(*sizes, candidates)
         frequency = np.zeros(sizes[1], "int64")
-        attend = compiled(
+        attend = backend.compiled(
             lambda *pair: sum(model.attend(*pair) or _refuse("attention=None")),
-            model,
+            *(model.variables, (), model.uses_xla),
         )
         for (source, before), after, *_ in batches:
             source, before, after = map(_widened, (source, before, after))

@@ -9,10 +9,10 @@ from keras_attention.checks import check_integer
 from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask
 from keras_attention.models import Seq2Seq
+from keras_attention.models.generation import SIZES
+from keras_attention.models.generation import compiled
+from keras_attention.models.generation import fitting_size
 from keras_attention.models.generation import register_streams
-from keras_attention.ops.programs import SIZES
-from keras_attention.ops.programs import compiled
-from keras_attention.ops.programs import fitting_size
 from keras_attention.search import GreedySearch
 from keras_attention.search.base import check_search_ids
 from keras_attention.streaming.state import StreamState

@@ -6,6 +6,9 @@ import keras
 from keras import ops
 
 from keras_attention.checks import check_function
+from keras_attention.ops import loop_over_time
+from keras_attention.ops.replicas import own_seed
+from keras_attention.search import draw_tokens
 
 
 class ScheduledSampling(keras.callbacks.Callback):
@@ -96,3 +99,60 @@ class ScheduledSampling(keras.callbacks.Callback):
         self._steps += self._steps_of_epoch
         if logs is not None:
             logs["sampling_probability"] = self._probability
+
+
+def feed_guesses(step, states, target, probability, seed_generator):
+    """Replace target tokens with tokens drawn from the model's predictions.
+
+    The decoder runs token by token, as in a search. With the given probability,
+    the next input is not the target token but a token drawn from the model's
+    distribution given all previous inputs. No gradient flows through the drawn
+    tokens: training on the result is teacher forcing with other inputs.
+
+    Args:
+        step: Step function `step(tokens, states)`, as a search calls it.
+        states: List of the states before the first step.
+        target: Ids `(B, T)`. The first id of a row and padding are kept.
+        probability: Scalar tensor: probability of replacing each other id.
+        seed_generator: A `keras.random.SeedGenerator`.
+
+    Returns:
+        Ids `(B, T)`, in the dtype of `target`. If the probability is 0, the
+        result is `target`, and the decoder does not run.
+
+    Reference:
+        [Bengio et al., 2015](https://arxiv.org/abs/1506.03099), section 2.4.
+    """
+    if 0 in tuple(target.shape):  # torch draws no row of no rows
+        return target
+    shape = (2, *ops.shape(target)[::-1])  # (2, T, B)
+    luck = keras.random.uniform(shape, seed=own_seed(seed_generator))
+    words = ops.swapaxes(ops.cast(target, "int32"), 0, 1)  # (T, B)
+
+    def feed(carry, inputs):
+        guess, *before = carry
+        word, coin, drawn = inputs
+        is_guess = ops.logical_and(coin < probability, guess > 0)
+        is_guess = ops.logical_and(is_guess, word > 0)
+        word = ops.where(is_guess, guess, word)  # (B,)
+        log_probs, after, _ = step(ops.expand_dims(word, 1), before)
+        guess = draw_tokens(log_probs, ops.reshape(drawn, (-1, 1, 1)))
+        after = [
+            ops.cast(x, y.dtype) for x, y in zip(after, before, strict=True)
+        ]
+        return [ops.squeeze(guess, 1), *after], [word]
+
+    def fed():
+        steps, rows = ops.shape(words)
+        no_guess = ops.zeros((rows,), "int32")
+        _, (inputs,) = loop_over_time(
+            feed,
+            [no_guess, *states],
+            [words, luck[0], luck[1]],
+            [no_guess],
+            steps,
+        )
+        return inputs
+
+    inputs = ops.cond(probability > 0, fed, lambda: words)
+    return ops.cast(ops.swapaxes(inputs, 0, 1), target.dtype)

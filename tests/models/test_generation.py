@@ -22,9 +22,9 @@ from keras_attention import RequiredPhrases
 from keras_attention import Sampling
 from keras_attention.layers import embeddings
 from keras_attention.models import generation
+from keras_attention.models.generation import Programs
 from keras_attention.models.generation import search_compiled
 from keras_attention.models.generation import search_words
-from keras_attention.ops.programs import Programs
 from keras_attention.search import follow_path
 
 WORDS = 20

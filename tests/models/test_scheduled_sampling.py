@@ -17,7 +17,7 @@ from seq2seqs import small_model
 
 from keras_attention import Seq2Seq
 from keras_attention import SequenceCrossentropy
-from keras_attention.models.generation import feed_guesses
+from keras_attention.training.scheduled_sampling import feed_guesses
 
 
 def fed(model, probability, target=TARGET, source=SOURCE, seed=0):

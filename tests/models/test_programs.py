@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import keras
 
-from keras_attention.ops.programs import SIZES
-from keras_attention.ops.programs import Programs
-from keras_attention.ops.programs import Version
-from keras_attention.ops.programs import fitting_size
+from keras_attention.models.generation import SIZES
+from keras_attention.models.generation import Programs
+from keras_attention.models.generation import Version
+from keras_attention.models.generation import fitting_size
 
 
 def test_the_program_that_was_not_used_for_longest_is_dropped():
