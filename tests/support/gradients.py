@@ -107,30 +107,6 @@ def _by_autograd(function, tensors, variables, compiled):
     )
 
 
-def slopes(function, arrays, step=1e-5, seed=0):
-    """Measure a function's slope along a random direction in each array.
-
-    A direction moves all entries of one array at once, so that a wrong entry
-    of the gradient shows; the arrays must be float64.
-
-    Returns:
-        Pairs of the direction, shaped like the array, and the slope.
-    """
-    draw = np.random.default_rng(seed).normal
-    found = []
-    for n, array in enumerate(arrays):
-        direction = draw(size=array.shape)
-        direction /= np.linalg.norm(direction)
-
-        def at(distance, n=n, direction=direction):
-            moved = list(arrays)
-            moved[n] = arrays[n] + distance * direction
-            return float(to_numpy(function(*map(to_tensor, moved))))
-
-        found.append((direction, (at(step) - at(-step)) / (2 * step)))
-    return found
-
-
 def derivative(function, x):
     """Differentiate a scalar function of one tensor, to a tensor."""
     if keras.backend.backend() == "jax":
@@ -144,15 +120,29 @@ def derivative(function, x):
     return tape.gradient(value, x)
 
 
-def check_gradients(function, arrays, tolerance=1e-7):
-    """Assert that the gradient is the slope, for every array."""
-    found = gradients(function, arrays)
-    for g, (direction, slope) in zip(
-        found, slopes(function, arrays), strict=True
-    ):
-        np.testing.assert_allclose(
-            np.sum(g * direction), slope, rtol=tolerance, atol=tolerance
-        )
+def check_gradients(function, arrays, step=1e-5, tolerance=1e-7):
+    """Assert that the gradient is the slope along a random direction.
+
+    The direction moves all entries of all arrays at once, so that a wrong
+    entry of the gradient of any of them shows; the arrays must be float64.
+    """
+    draw = np.random.default_rng(0).normal
+    directions = [draw(size=x.shape) for x in arrays]
+    directions = [x / np.linalg.norm(x) for x in directions]
+
+    def at(distance):
+        moved = [
+            x + distance * y for x, y in zip(arrays, directions, strict=True)
+        ]
+        return float(to_numpy(function(*map(to_tensor, moved))))
+
+    found = zip(gradients(function, arrays), directions, strict=True)
+    np.testing.assert_allclose(
+        sum(np.sum(x * y) for x, y in found),
+        (at(step) - at(-step)) / (2 * step),
+        rtol=tolerance,
+        atol=tolerance,
+    )
 
 
 def kept_by_torch(function) -> tuple:

@@ -31,7 +31,7 @@ class LayerCase:
     def trained(self, **changes):
         """A layer whose weights have all left their starting values."""
         layer = self.layer(**changes)
-        layer(*self.inputs())
+        layer.build(*(x.shape for x in self.inputs()))
         return self.moved(layer)
 
     def moved(self, layer):
