@@ -39,7 +39,9 @@ PAIRS = {  # of German and English words
     "gras": "grass",
 }
 # Sizes of models, and epochs.
-SMALL = {"8000": "400", "512": "32", "256": "16", "epochs=10": "epochs=2"}
+SMALL = {"8000": "64", "512": "32", "256": "16"}
+SMALL |= {"epochs=6": "epochs=1", "epochs=10": "epochs=2"}
+SMALL |= {"max_length=60": "max_length=9"}
 
 
 def write_corpus(folder):
