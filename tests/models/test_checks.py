@@ -30,6 +30,7 @@ STATES = {"return_sequences": True, "return_state": True}
 SIZES = {"source_vocabulary_size": 7, "target_vocabulary_size": 8}
 make = functools.partial(make_model, **SIZES)
 built = functools.partial(built_model, **SIZES)
+whole = functools.cache(built)  # for tests that change nothing of it
 
 
 def functional(*encoders):
@@ -119,14 +120,14 @@ def test_generates_only_with_weights():
 @pytest.mark.parametrize("search", ["beam", 5, BeamSearch])
 def test_generates_only_by_a_search(search):
     with pytest.raises(ValueError, match=r"`search`.*BeamSearch\(5\)"):
-        built().generate(SOURCE, search)
+        whole().generate(SOURCE, search)
 
 
 @pytest.mark.parametrize("source", [SOURCE[0], SOURCE[None]])
 def test_generates_of_ids_with_two_axes(source):
     words = r"ids \(B, Tv\).*source\.shape=.*source\[None\]"
     with pytest.raises(ValueError, match=words):
-        built().generate(source)
+        whole().generate(source)
 
 
 def test_generates_of_features_with_as_many_axes_as_it_is_built_for():
@@ -148,7 +149,7 @@ def test_generates_of_known_ids(source, prefix, words):
     ids = SOURCE.copy()
     ids[0, 1] = source
     with pytest.raises(ValueError, match=words):
-        built().generate(ids, prefix=[[prefix], [4]])
+        whole().generate(ids, prefix=[[prefix], [4]])
 
 
 def test_a_prefix_may_copy_words_of_the_source():
@@ -165,7 +166,7 @@ def test_a_prefix_may_copy_words_of_the_source():
 def test_ids_in_a_graph_are_not_read():
     import tensorflow as tf
 
-    model = built()
+    model = whole()
 
     @tf.function(autograph=False)
     def check(ids):
@@ -267,9 +268,10 @@ def test_losses_of_keras_know_no_words(loss):
 )
 def test_metrics_of_keras_know_no_words(name, metric):
     words = rf"Received: {name}=.*Try {name}=\[TokenAccuracy"
+    model = make()
     for metrics in ([TokenAccuracy(), metric], metric, {"words": metric}):
         with pytest.raises(ValueError, match=words):
-            make().compile("sgd", SequenceCrossentropy(), **{name: metrics})
+            model.compile("sgd", SequenceCrossentropy(), **{name: metrics})
     model = make(return_attention_scores=True)
     both = [SequenceCrossentropy(), GuidedAlignmentLoss()]
     with pytest.raises(ValueError, match=words):
@@ -342,7 +344,7 @@ def test_a_first_batch_without_a_loss_stops_training(form):
 
 def test_refuses_a_prefix_with_the_start_id():
     """It is never generated, so that a row would get no text at all."""
-    model, prefix = built(), np.array([[2, 4], [0, 4]])
+    model, prefix = whole(), np.array([[2, 4], [0, 4]])
     with pytest.raises(ValueError, match=r"start_id=2.*prefix\[:, 1:\]"):
         model.generate(SOURCE, prefix=prefix)
     found = model.generate(SOURCE, GreedySearch(start_id=3), prefix=prefix)
@@ -353,4 +355,4 @@ def test_a_prefix_has_one_row_a_source():
     with pytest.raises(
         ValueError, match=r"one row for each source, here \(2, P\)"
     ):
-        built().generate(SOURCE, prefix=np.array([[4]]))
+        whole().generate(SOURCE, prefix=np.array([[4]]))

@@ -1,5 +1,7 @@
 """Batches without rows, and sources without positions."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -32,6 +34,9 @@ def make(encoder="ours", **changes):
     return built_model(cell, attention, encoder=ENCODERS[encoder](), **changes)
 
 
+made = functools.cache(make)  # once, for tests that change nothing of it
+
+
 def ids(rows, words):
     return np.full((rows, words), 5, "int32")
 
@@ -39,7 +44,7 @@ def ids(rows, words):
 @pytest.mark.parametrize("shape", EMPTY)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_a_call_scores_them(encoder, shape):
-    model = make(encoder, copying=True)
+    model = made(encoder, copying=True)
     rows, _ = shape
     found = to_numpy(model((ids(*shape), ids(rows, 3))))
     assert found.shape[:2] == (rows, 3)
@@ -66,7 +71,7 @@ def test_they_train_and_predict(way):
 @pytest.mark.parametrize("search", SEARCHES, ids=lambda x: type(x).__name__)
 @pytest.mark.parametrize("shape", EMPTY)
 def test_searches_find_texts_of_them(search, shape):
-    model = make()
+    model = made()
     found = model.generate(ids(*shape), search)
     assert found.tokens.shape[0] == shape[0]
     assert np.isfinite(to_numpy(found.scores)).all()
