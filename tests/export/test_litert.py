@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 from keras import layers
+from litert_operations import copies
 from seq2seqs import built_model
 from tiers import some
 from tiny import tiny_translator
@@ -87,6 +88,7 @@ def test_quantized_is_smaller_and_agrees(file, tmp_path, quantize):
     few, all_ = runner(small), runner(file)
     kinds = {str(np.dtype(x["dtype"])) for x in tensors(small)}
     assert quantize in kinds
+    assert copies(small.read_bytes()) == set()
     same = []
     for ids in sources():
         if ids.shape[1] < 7:  # it was trained on these
@@ -116,6 +118,7 @@ def test_it_is_an_archive_with_both_tokenizers(file):
     run = Interpreter(model_content=content).get_signature_runner()
     assert run(source_ids=np.array([[2, 4, 3]], "int32"))["tokens"].any()
     assert b"Flex" not in content
+    assert copies(content) == set()
 
 
 # Encoders and orders.

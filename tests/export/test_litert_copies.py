@@ -5,22 +5,19 @@ import json
 import keras
 import numpy as np
 import pytest
-from tiny import tiny_translator
 
 pytestmark = pytest.mark.tensorflow
 
 if keras.backend.backend() == "tensorflow":
     import tensorflow as tf
-    from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.interpreter import Interpreter
-    from ai_edge_litert.tools import flatbuffer_utils
+    from litert_operations import copies
 
     from keras_attention.export import run_litert
     from keras_attention.export.litert_copies import without_copies
     from keras_attention.export.portable import quiet
     from keras_attention.export.portable import run_program
 
-    CODES = schema.BuiltinOperator
     INPUT = [tf.TensorSpec([None, None, 6], tf.float32, "x")]
 
 KERNEL = np.random.default_rng(0).normal(size=(6, 5)).astype("float32")
@@ -65,34 +62,6 @@ def loops(x):
     return tf.while_loop(lambda i, _: i < 3, step, (0, x))[1]
 
 
-def operations(content):
-    """Give each operation's name, with itself and its graph."""
-    model = flatbuffer_utils.read_model_from_bytearray(bytearray(content))
-    names = {n: name for name, n in vars(CODES).items()}
-    for graph in model.subgraphs:
-        for operation in graph.operators:
-            code = model.operatorCodes[operation.opcodeIndex]
-            name = names[max(code.builtinCode, code.deprecatedBuiltinCode)]
-            yield name, operation, graph, model
-
-
-def copies(content):
-    """Name what XNNPACK would run as a copy."""
-    found = set()
-    for name, operation, graph, model in operations(content):
-        inputs = [graph.tensors[i] for i in operation.inputs]
-        if name in ("RESHAPE", "EXPAND_DIMS", "SPLIT"):
-            shape = inputs[0 if name == "SPLIT" else 1]
-            copied = model.buffers[shape.buffer].data is not None
-        elif name == "CONCATENATION":
-            copied = inputs[0].type == schema.TensorType.FLOAT32
-        else:
-            copied = name == "FULLY_CONNECTED"
-            copied = copied and not operation.builtinOptions.keepNumDims
-        found |= {name} if copied else set()
-    return found
-
-
 @pytest.mark.parametrize(
     ("function", "kinds"),
     [
@@ -117,14 +86,6 @@ def test_results_are_the_same_without_copies(function, kinds):
         (found,) = run(x=x).values()
         wanted = function(tf.constant(x))
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("quantize", [None, "int8"])
-def test_no_file_has_copies(tmp_path, quantize):
-    path = tmp_path / "x.tflite"
-    tiny_translator().export(path, quantize=quantize)
-    assert copies(path.read_bytes()) == set()
 
 
 # The fault itself, in a model without our code.

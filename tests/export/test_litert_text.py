@@ -55,21 +55,18 @@ def parts():
 @pytest.fixture(scope="module")
 def file(parts, tmp_path_factory):
     path = tmp_path_factory.mktemp("litert_text") / "model.tflite"
-    export_litert_text(path, *parts, SEARCH)
+    more = "token_scores", "attention"
+    export_litert_text(path, *parts, SEARCH, outputs=(*OUTPUTS, *more))
     return path
 
 
-def run(file):
+@pytest.fixture(scope="module")
+def answers(file):
     batches = [
         {"text": np.array([text.encode() for text in texts], object)}
         for texts in TEXTS
     ]
     return run_litert.run(str(file), "translate", batches, litert.OPERATIONS)
-
-
-@pytest.fixture(scope="module")
-def answers(file):
-    return run(file)
 
 
 def test_it_says_what_the_translator_says(parts, answers):
@@ -86,11 +83,9 @@ def as_text(tokens):
     return [token.decode() for token in tokens if token]
 
 
-def test_it_gives_what_is_asked_for(parts, tmp_path):
-    path, more = tmp_path / "x.tflite", ("token_scores", "attention")
-    export_litert_text(path, *parts, SEARCH, outputs=(*OUTPUTS, *more))
+def test_it_gives_what_is_asked_for(parts, answers):
     translator = Translator(*parts, SEARCH)
-    for texts, found in zip(TEXTS[:2], run(path), strict=False):
+    for texts, found in zip(TEXTS[:2], answers, strict=False):
         asked = {"return_attention_scores": True, "return_token_scores": True}
         wanted = translator(texts, **asked)
         assert found.keys() == {*TEXT_OUTPUTS}
