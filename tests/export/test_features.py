@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 from alone import run_alone
 from keras import layers
+from tiers import some
 
 from keras_attention import AttentionDecoder
 from keras_attention import AttentionDecoderCell
@@ -85,17 +86,21 @@ def in_saved_model(path, batch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "format", "run"),
-    [
-        ("x", None, in_saved_model),
-        ("x.tflite", None, in_litert),
-        ("x.onnx", None, in_onnx),
-        ("x.onnx", "onnx_text", in_onnx_text),
-    ],
+    ("kind", "name", "format", "run"),
+    some(
+        [
+            ("sequences", "x", None, in_saved_model),
+            ("images", "x.tflite", None, in_litert),
+            ("sequences", "x.onnx", None, in_onnx),
+            ("images", "x.onnx", "onnx_text", in_onnx_text),
+            ("images", "x", None, in_saved_model),
+            ("sequences", "x.tflite", None, in_litert),
+        ],
+        4,
+    ),
 )
-@pytest.mark.parametrize("kind", ["sequences", "images"])
 def test_files_write_what_the_translator_writes(
-    name, format, run, kind, tmp_path
+    kind, name, format, run, tmp_path
 ):
     if kind == "images":
         translator, batch = seeing(), {"source": IMAGES}

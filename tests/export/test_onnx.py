@@ -204,6 +204,7 @@ def test_the_numbers_stay(loop_model, n):
     np.testing.assert_array_equal(found[0], [1 + 2 * n, 10 + 3 * n])
 
 
+@pytest.mark.slow
 def test_axes_have_names(file):
     session = onnxruntime.InferenceSession(file)
     both = session.get_inputs(), session.get_outputs()
