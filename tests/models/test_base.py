@@ -19,6 +19,7 @@ WORDS = 8  # start, end, and four words behind padding and unknown ones
 SOURCE = np.array([[2, 4, 5, 3], [2, 6, 3, 0]], "int32")
 
 
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("prefix", [None, [[5], [6]]])
 def test_it_generates_what_it_says_of_known_words(prefix):
     model = table_model(WORDS)

@@ -112,6 +112,7 @@ def variant(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_graphs")
 @pytest.mark.parametrize("name", some(VARIANTS, 6))
 def test_trains_generates_and_comes_back_from_its_config(name):
     model, words = variant(name)

@@ -17,6 +17,8 @@ from keras_attention import Seq2Seq
 from keras_attention import StateBridge
 from keras_attention import Translator
 
+pytestmark = pytest.mark.usefixtures("without_graphs")
+
 LETTERS = CharacterTokenizer("abcd")
 LENGTHS = 7, 4, 2
 X = np.random.default_rng(0).normal(size=(3, 7, 5)).astype("float32")
@@ -46,6 +48,7 @@ def translator():
     return Translator(make_model(), None, LETTERS, BeamSearch(3, max_length=6))
 
 
+@pytest.mark.graphs
 def test_a_batch_gives_what_each_row_gives_alone(translator):
     rows = [x[:n] for x, n in zip(X, LENGTHS, strict=True)]
     found = translator(rows, batch_size=2, **ASK)
