@@ -4,10 +4,7 @@ import pytest
 import tensorflow as tf
 from tiny import tiny_translator
 
-import keras_attention as ka
-
 TEXTS = ["0123", "4", "87"]
-SEARCH = ka.BeamSearch(2, max_length=8)
 
 
 def in_saved_model(path):
@@ -48,8 +45,6 @@ def written(tokens):
     ],
 )
 def test_a_file_translates_as_the_translator_does(name, format, run, tmp_path):
-    tiny = tiny_translator()
-    parts = tiny.model, tiny.source_tokenizer, tiny.target_tokenizer
-    translator = ka.Translator(*parts, SEARCH)
+    translator = tiny_translator()
     translator.export(tmp_path / name, format)
     assert run(tmp_path / name) == translator(TEXTS)
