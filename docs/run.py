@@ -18,9 +18,9 @@ import argparse
 import contextlib
 import difflib
 import io
+import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -147,6 +147,36 @@ def update(page: Path, check: bool):
     page.write_text(new, encoding="utf-8")
 
 
+def run_alone(page: Path, check: bool) -> str:
+    """Update a guide in a process of its own, which finds Keras imported.
+
+    Args:
+        page: The Markdown file.
+        check: As of `update`.
+
+    Returns:
+        What the process said if it failed; else nothing.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tensorflow", "keras", "keras_attention"])
+    with tempfile.NamedTemporaryFile() as log:
+        arguments = page, check, log.name
+        process = context.Process(target=_update_alone, args=arguments)
+        process.start()
+        process.join()
+        said = log.read().decode(errors="replace")
+    return f"{said}\nExit code {process.exitcode}" * (process.exitcode != 0)
+
+
+def _update_alone(page, check, log):
+    os.environ.update(ENVIRONMENT)
+    sys.path.insert(0, str(ROOT))
+    with open(log, "wb") as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    update(page, check)
+
+
 def main():
     """Run the guides that the command line names, one process for each."""
     parser = argparse.ArgumentParser(
@@ -156,33 +186,21 @@ def main():
     parser.add_argument(
         "--check", action="store_true", help="compare, and write nothing"
     )
-    parser.add_argument(
-        "--here", action="store_true", help="run in this process"
-    )
     given = parser.parse_args()
     pages = {x.stem: x for x in sorted(FOLDER.glob("*.md"))}
     del pages["index"]
     if unknown := set(given.names) - set(pages):
         parser.error(f"no guide {sorted(unknown)}. Guides: {', '.join(pages)}.")
+    os.environ.update(ENVIRONMENT)  # also of the process that imports Keras
     failed = []
     for name in given.names or pages:
-        if given.here:
-            update(pages[name], given.check)
-            continue
         print(f"{name} ...", end=" ", flush=True)
         began = time.perf_counter()
-        check = ["--check"] if given.check else []
-        done = subprocess.run(
-            [sys.executable, __file__, "--here", *check, name],
-            env={**os.environ, **ENVIRONMENT},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        said = run_alone(pages[name], given.check)
         print(f"{time.perf_counter() - began:.0f} s", flush=True)
-        if done.returncode:
+        if said:
             failed.append(name)
-            print(done.stderr, file=sys.stderr)
+            print(said, file=sys.stderr)
     sys.exit(f"Failed: {', '.join(failed)}" if failed else 0)
 
 
