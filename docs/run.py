@@ -59,6 +59,7 @@ def run_guide(page: Path) -> tuple[str, dict[str, bytes], dict]:
 
     warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
     keras.utils.set_random_seed(0)
+    _pictures()  # closes those of others
     text = page.read_text(encoding="utf-8")
     scope, pictures = {"__name__": "guide"}, {}
 

@@ -3,6 +3,7 @@
 import os
 import sys
 
+import matplotlib.pyplot as plt
 import nbformat
 import notebooks
 import pytest
@@ -52,6 +53,7 @@ def written(folder, text):
 
 def test_a_run_writes_output_and_pictures(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
+    plt.figure()  # of another test
     page = written(tmp_path, PAGE.format(3) + PICTURE)
     text, pictures, scope = run.run_guide(page)
     assert "```text\nloss 0.3\n```\n\n![A line](images/page-1.png)" in text

@@ -179,7 +179,6 @@ def calls(path, name):
 
 
 @functools.cache
-@functools.cache
 def file_of(name):
     """The file of the package that has this name, or `None`."""
     path = Path(name)
