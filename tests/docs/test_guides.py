@@ -53,7 +53,7 @@ def written(folder, text):
 
 def test_a_run_writes_output_and_pictures(tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")
-    plt.figure()  # of another test
+    _ = plt.figure(), plt.figure()  # of other tests
     page = written(tmp_path, PAGE.format(3) + PICTURE)
     text, pictures, scope = run.run_guide(page)
     assert "```text\nloss 0.3\n```\n\n![A line](images/page-1.png)" in text
