@@ -272,6 +272,12 @@ def reversed_in(x):
     inputs = []
     if any(y is x for y in tree.flatten(layer.output)):  # at its first call
         inputs = tree.flatten(layer.input)
+    if (
+        _reads_mask(layer)
+        and inputs
+        and carried_mask(x) is not carried_mask(inputs[0])
+    ):
+        return None  # it carries the mask that the layer was given, in order
     found = [reversed_in(y) for y in inputs[: None if is_merging else 1]]
     before = next((one for one in found if one is not None), None)
     if is_merging and None in found:

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import samples
 from gradients import to_numpy
 from keras import layers
 
@@ -86,6 +87,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*does not support masking")
 @pytest.mark.parametrize("name", [*REVERSED, *KEPT])
 def test_padding_changes_nothing(name, reader):
     model = read({**REVERSED, **KEPT}[name], reader)
+    samples.randomize(model, 1, scale=1.0)
     alone = to_numpy(model([SOURCE, QUERY]))
     for padded in PADDED.values():
         found = to_numpy(model([padded, QUERY]))
