@@ -1,9 +1,9 @@
 """Forward alignment: each step stays or moves forward by one position."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.backend import ops
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint
 from keras_attention.layers import Initializer

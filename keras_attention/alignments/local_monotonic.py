@@ -1,10 +1,10 @@
 """Local alignment whose window moves by one position per step (local-m)."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.alignments.reading import WindowReading
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.ops import first_position
 from keras_attention.ops import join_masks

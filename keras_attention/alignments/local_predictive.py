@@ -1,9 +1,9 @@
 """Local alignment around a position predicted from the query (local-p)."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint

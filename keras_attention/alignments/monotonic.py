@@ -1,10 +1,10 @@
 """Monotonic alignment: attention that only moves to the right."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments.base import AbstractAlignment
 from keras_attention.alignments.reading import HardReading
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import refuse_to_stream

@@ -1,7 +1,6 @@
 """How an attention reads a source that arrives in parts."""
 
-from keras import ops
-
+from keras_attention.backend import ops
 from keras_attention.checks import missing_method
 
 

@@ -1,7 +1,6 @@
 """The base of all attention layers, which differ in their scores."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.alignments import AbstractReading
@@ -15,6 +14,7 @@ from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import visible_positions
 from keras_attention.attention.sequences import attend_in_order
 from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_rate

@@ -3,12 +3,12 @@
 import math
 
 import keras
-from keras import ops
 
 from keras_attention.alignments import HardReading
 from keras_attention.alignments import Monotonic
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import Memory
+from keras_attention.backend import ops
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object

@@ -1,11 +1,11 @@
 """Coverage attention: scores depend on the sum of earlier weights."""
 
 import keras
-from keras import ops
 
 from keras_attention.alignments import AbstractAlignment
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.layers import AbstractKernelLayer

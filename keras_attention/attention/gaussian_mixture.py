@@ -1,9 +1,9 @@
 """Gaussian mixture attention: Gaussian windows that move to the right."""
 
 import keras
-from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
+from keras_attention.backend import ops
 from keras_attention.checks import check_absent
 from keras_attention.checks import check_integer
 from keras_attention.layers import AbstractKernelLayer

@@ -1,10 +1,10 @@
 """Graph attention: every node attends to its neighbors."""
 
 import keras
-from keras import ops
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import real_sequence
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate

@@ -4,10 +4,10 @@ from typing import Any
 from typing import NamedTuple
 
 import numpy as np
-from keras import ops
 
 from keras_attention.arrays import PAD
 from keras_attention.arrays import check_dense
+from keras_attention.backend import ops
 from keras_attention.checks import check_shape
 from keras_attention.ops import cast
 from keras_attention.ops import join_masks

@@ -1,11 +1,11 @@
 """Attention pooling: the weighted mean of a sequence."""
 
 import keras
-from keras import ops
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import real_sequence
 from keras_attention.attention.memory import shape_of
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.layers import AbstractKernelLayer

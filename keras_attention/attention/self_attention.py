@@ -1,10 +1,10 @@
 """Self-attention: a sequence attends to itself, globally or in a window."""
 
 import keras
-from keras import ops
 
 from keras_attention.attention.base import AbstractAttention
 from keras_attention.attention.memory import real_sequence
+from keras_attention.backend import ops
 from keras_attention.checks import check_object
 from keras_attention.checks import check_size
 from keras_attention.layers import AbstractConfigured

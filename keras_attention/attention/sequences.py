@@ -3,9 +3,8 @@
 import math
 from collections.abc import Callable
 
-from keras import ops
-
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.ops import freeze
 from keras_attention.ops import loop_over_time
 from keras_attention.ops import masked_loop

@@ -24,3 +24,4 @@ def find_backend() -> AbstractBackend:
 
 
 backend = find_backend()
+ops = backend.ops

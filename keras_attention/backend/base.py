@@ -15,6 +15,7 @@ class AbstractBackend:
     """What a backend may do in its own way, and what `keras.ops` does.
 
     Attributes:
+        ops: The functions of `keras.ops`, some of them in a faster form.
         plain_loop: How a loop over time runs that each backend can
             differentiate: `"buffers"` in a `while` loop, `"scan"`, or
             `"python"`, step by step.
@@ -26,6 +27,7 @@ class AbstractBackend:
             is taken that it does not have.
     """
 
+    ops = ops
     plain_loop = "buffers"
     compiles_each_shape = False
     has_custom_gradients = False

@@ -7,6 +7,7 @@ import torch
 
 from keras_attention.backend.base import AbstractBackend
 from keras_attention.backend.base import run_with_states
+from keras_attention.backend.torch_ops import ops
 
 
 def _run_packed(kind, weights, sequence, mask, repeats):
@@ -47,6 +48,7 @@ def _as_torch(kind, kernel, recurrent_kernel, bias):
 class TorchBackend(AbstractBackend):
     """Loops of Python, and torch's own gradients."""
 
+    ops = ops
     plain_loop = "python"
     has_packed_kernels = True
 

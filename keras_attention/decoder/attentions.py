@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import keras
-from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention import Memory
 from keras_attention.attention.memory import check_sequence
 from keras_attention.attention.memory import real_positions
 from keras_attention.attention.memory import with_features
+from keras_attention.backend import ops
 from keras_attention.checks import check_object
 from keras_attention.checks import check_shape
 from keras_attention.decoder.window import AttentionWindow

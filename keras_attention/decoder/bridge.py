@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_size
 from keras_attention.layers import AbstractKernelLayer

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import keras
-from keras import ops
 from keras import tree
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention.memory import with_features
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_size

@@ -8,8 +8,8 @@ can be computed for all steps at once, before the loop.
 from collections.abc import Callable
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import missing_method
 from keras_attention.ops import hoist
 from keras_attention.ops import joint_product

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object

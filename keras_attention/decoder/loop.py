@@ -1,10 +1,10 @@
 """The decoder over a sequence of known inputs, for teacher forcing."""
 
 import keras
-from keras import ops
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_sequence
+from keras_attention.backend import ops
 from keras_attention.checks import check_object
 from keras_attention.decoder.cell import AttentionDecoderCell
 from keras_attention.layers import AbstractConfigured

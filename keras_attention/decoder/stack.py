@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 
 import keras
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import described
 from keras_attention.decoder.equations import find_equations
 from keras_attention.ops import cast

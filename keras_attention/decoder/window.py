@@ -3,11 +3,10 @@
 import functools
 from typing import NamedTuple
 
-from keras import ops
-
 from keras_attention.alignments import SimplexAlignment
 from keras_attention.attention import Memory
 from keras_attention.attention import MultiHead
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.ops import first_position
 from keras_attention.ops import hoist

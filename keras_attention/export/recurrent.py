@@ -7,9 +7,9 @@ from collections.abc import Callable
 from collections.abc import Iterator
 
 from keras import layers
-from keras import ops
 from keras import tree
 
+from keras_attention.backend import ops
 from keras_attention.decoder.stack import CellStack
 from keras_attention.decoder.stack import run_cells
 from keras_attention.layers import loops_as_keras

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
-from keras import ops
 
 from keras_attention.arrays import PAD
 from keras_attention.arrays import check_dense
+from keras_attention.backend import ops
 from keras_attention.layers.recurrence import mask_in_order
 
 FROZEN = "frozen_parts"  # in a config, where there are any

@@ -12,9 +12,9 @@ files identify them by class name, so they have the same names as in Keras.
 import math
 
 import keras
-from keras import ops
 from keras.backend import standardize_dtype
 
+from keras_attention.backend import ops
 from keras_attention.layers.base import AbstractDenseLayer
 from keras_attention.ops import hoist
 from keras_attention.ops import product

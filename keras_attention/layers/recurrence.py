@@ -8,8 +8,9 @@ import inspect
 
 import keras
 from keras import layers
-from keras import ops
 from keras import tree
+
+from keras_attention.backend import ops
 
 LOOPS = (layers.RNN, layers.LSTM, layers.GRU, layers.SimpleRNN)
 RECURRENT = layers.RNN, layers.Bidirectional

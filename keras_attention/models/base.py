@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-from keras import ops
 
 from keras_attention.arrays import check_dense
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.checks import check_function
 from keras_attention.checks import check_object

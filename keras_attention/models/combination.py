@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_object
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream

@@ -3,12 +3,12 @@
 import itertools
 
 import keras
-from keras import ops
 
 from keras_attention.attention.memory import as_mask
 from keras_attention.attention.memory import check_features
 from keras_attention.attention.memory import check_sequence
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate

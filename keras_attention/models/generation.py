@@ -13,10 +13,10 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.layers import carried_mask
 from keras_attention.layers import with_mask
 from keras_attention.ops import freeze

@@ -1,8 +1,8 @@
 """A language model, which predicts the next token without a source."""
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.decoder import AttentionDecoder

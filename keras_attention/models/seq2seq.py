@@ -3,9 +3,9 @@
 import functools
 
 import keras
-from keras import ops
 from keras import tree
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate

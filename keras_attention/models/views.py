@@ -1,8 +1,8 @@
 """Views of a model: the same layers with another output or source."""
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.models.base import BUILD
 from keras_attention.models.base import AbstractModel

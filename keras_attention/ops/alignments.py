@@ -6,8 +6,7 @@ ones stay exact. `MASKED` stands for a probability of 0.
 
 import math
 
-from keras import ops
-
+from keras_attention.backend import ops
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.rows import take_rows
 

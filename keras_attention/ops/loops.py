@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable
 
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.ops.operations import is_portable
 
 

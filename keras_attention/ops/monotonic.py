@@ -14,8 +14,7 @@ functions take energies `(B, K, Tv)` in float32 or wider, with
 At masked positions `p` is 0.
 """
 
-from keras import ops
-
+from keras_attention.backend import ops
 from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import join_masks

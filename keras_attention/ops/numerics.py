@@ -1,7 +1,8 @@
 """Numerically safe functions: casts, masks, softmax, norms, running sums."""
 
 import keras
-from keras import ops
+
+from keras_attention.backend import ops
 
 TINY = 1e-12  # of a norm, which is computed in float32 or wider
 MASKED = -1e30  # below any real score, far from overflow

@@ -14,10 +14,10 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
-from keras import ops
 from keras.backend import standardize_dtype
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 
 
 class _Loop(NamedTuple):

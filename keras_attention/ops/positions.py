@@ -1,6 +1,6 @@
 """The first valid position of a source, and positions counted from it."""
 
-from keras import ops
+from keras_attention.backend import ops
 
 
 def count_up(count, dtype):

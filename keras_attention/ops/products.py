@@ -1,9 +1,9 @@
 """Products and additive scores of a step, as operations with gradients."""
 
-from keras import ops
 from keras.backend import standardize_dtype
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.ops.numerics import tanh
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.operations import Operation

@@ -12,10 +12,10 @@ import contextlib
 from collections.abc import Callable
 
 import keras
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.ops.loops import loop_over_time
 from keras_attention.ops.numerics import cast
 from keras_attention.ops.operations import Recorder

@@ -1,9 +1,9 @@
 """What replicas share and draw apart; see `AbstractBackend.replica`."""
 
 import keras
-from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 
 APART = 1_000_003  # a prime: between the seeds of two replicas
 

@@ -6,9 +6,8 @@ small its tensors are.
 
 import math
 
-from keras import ops
-
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.ops.operations import is_portable
 
 GROUP = 64  # numbers of a row that `top_k` searches together

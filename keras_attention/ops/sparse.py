@@ -7,8 +7,7 @@ one step gives the gradient of the solution, and two steps also give its second
 and third derivatives.
 """
 
-from keras import ops
-
+from keras_attention.backend import ops
 from keras_attention.ops.numerics import MASKED
 from keras_attention.ops.numerics import running_sum
 from keras_attention.ops.numerics import widen

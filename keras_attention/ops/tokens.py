@@ -10,10 +10,9 @@ import itertools
 import math
 from collections.abc import Callable
 
-from keras import ops
-
 from keras_attention.arrays import check_dense
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_shape
 from keras_attention.ops.numerics import wide_dtype
 from keras_attention.ops.numerics import widen

@@ -4,8 +4,8 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import missing_method
 from keras_attention.checks import refuse_to_stream
 from keras_attention.ops import entmax15

@@ -1,8 +1,8 @@
 """The plain output: a dense layer, or the target embedding, transposed."""
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
 from keras_attention.outputs.base import AbstractOutput

@@ -5,11 +5,11 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
-from keras import ops
 
 from keras_attention.attention import AbstractAttention
 from keras_attention.attention.sequences import score_one_by_one
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object

@@ -1,8 +1,8 @@
 """Lexical translation: scores of target tokens from source tokens alone."""
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_rate
 from keras_attention.checks import check_shape

@@ -5,8 +5,8 @@ from typing import Any
 from typing import NamedTuple
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.layers import AbstractKernelLayer
 from keras_attention.layers import Constraint

@@ -10,9 +10,9 @@ from typing import NoReturn
 from typing import Self
 
 import numpy as np
-from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_ids
 from keras_attention.checks import check_integer
 from keras_attention.checks import described

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_function
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_list

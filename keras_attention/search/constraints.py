@@ -4,9 +4,9 @@ import math
 import operator
 
 import keras
-from keras import ops
 
 from keras_attention.arrays import check_dense
+from keras_attention.backend import ops
 from keras_attention.checks import check_shape
 from keras_attention.ops.tokens import pick
 

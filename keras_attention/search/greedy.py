@@ -1,8 +1,8 @@
 """Greedy search: the most likely token at every step."""
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation
 from keras_attention.search.path import follow_path

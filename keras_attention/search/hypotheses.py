@@ -6,10 +6,10 @@ from typing import Any
 from typing import NamedTuple
 
 import numpy as np
-from keras import ops
 from keras import tree
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_shape
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import at_most

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable
 
-from keras import ops
-
+from keras_attention.backend import ops
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation

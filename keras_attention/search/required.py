@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_object
 from keras_attention.search.base import AbstractSearch
 from keras_attention.search.base import Generation

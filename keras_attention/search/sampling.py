@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.checks import check_size

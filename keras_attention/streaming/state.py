@@ -3,7 +3,7 @@
 from typing import Any
 from typing import NamedTuple
 
-from keras import ops
+from keras_attention.backend import ops
 
 
 class StreamState(NamedTuple):

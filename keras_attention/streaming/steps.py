@@ -5,11 +5,11 @@ from typing import Any
 from typing import NamedTuple
 
 from keras import layers
-from keras import ops
 from keras import tree
 
 from keras_attention.alignments import AbstractReading
 from keras_attention.attention import Memory
+from keras_attention.backend import ops
 from keras_attention.checks import refuse_to_stream
 from keras_attention.decoder import StateBridge
 from keras_attention.decoder.stack import CellStack

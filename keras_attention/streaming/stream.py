@@ -3,8 +3,8 @@
 import functools
 
 import numpy as np
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask

@@ -1,7 +1,8 @@
 """The alignment error rate of attention against manual alignments."""
 
 import numpy as np
-from keras import ops
+
+from keras_attention.backend import ops
 
 
 def alignment_error_rate(weights, gold, possible=None, mask=None) -> float:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_count
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_object

@@ -4,8 +4,8 @@ import functools
 from collections.abc import Sequence
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_number
 from keras_attention.checks import check_shape
 from keras_attention.layers import carried_mask

@@ -3,9 +3,9 @@
 import math
 
 import keras
-from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_number
 from keras_attention.checks import check_shape

@@ -1,9 +1,9 @@
 """Metrics of tokens and of attention: weighted means over all batches."""
 
 import keras
-from keras import ops
 
 from keras_attention.backend import backend
+from keras_attention.backend import ops
 from keras_attention.checks import missing_method
 from keras_attention.checks import shapes_agree
 from keras_attention.ops.numerics import TINY

@@ -3,8 +3,8 @@
 import math
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_integer
 from keras_attention.checks import check_number
 from keras_attention.ops.numerics import wide_dtype

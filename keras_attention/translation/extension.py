@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.checks import check_built
 from keras_attention.models import AbstractModel
 from keras_attention.models.combination import members_config

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
-from keras import ops
 
+from keras_attention.backend import ops
 from keras_attention.files import split_in_parts
 from keras_attention.layers import with_mask
 from keras_attention.models import AbstractModel

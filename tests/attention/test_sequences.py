@@ -9,7 +9,6 @@ from gradients import differentiate
 from gradients import kept_by_torch
 from gradients import to_numpy
 from gradients import to_tensor
-from keras import ops
 
 from keras_attention import CoverageAttention
 from keras_attention import DotAttention
@@ -20,6 +19,7 @@ from keras_attention import Monotonic
 from keras_attention import MultiHead
 from keras_attention.attention import sequences
 from keras_attention.attention.sequences import score_one_by_one
+from keras_attention.backend import ops
 from keras_attention.ops import additive_scores
 
 B, TQ, TV, U = 2, 7, 5, 4

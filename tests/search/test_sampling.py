@@ -6,7 +6,6 @@ import pickle
 import keras
 import numpy as np
 import pytest
-from keras import ops
 from naive import Row
 from naive import Rules
 from naive import Text
@@ -20,6 +19,7 @@ from tables import rows_state
 from tables import whole_history
 from tiers import some
 
+from keras_attention.backend import ops
 from keras_attention.search import GreedySearch
 from keras_attention.search import Sampling
 from keras_attention.search import draw_tokens
