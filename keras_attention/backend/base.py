@@ -157,16 +157,24 @@ class AbstractBackend:
         """Take rows by their numbers, as `ops.take_rows`."""
         return ops.take(x, index, axis=0)
 
-    def take_beams(self, x, index, places):
-        """Take beams `(B, K, ...)` by their numbers in each row.
+    def beam_taker(self, index, size) -> Callable:
+        """Return a function that takes beams by their numbers in each row.
 
         Args:
-            x: `(B, K, ...)`.
-            index: Int32 `(B, K)`.
-            places: The numbers among the beams of all rows, `(B, K)`.
+            index: Int32 `(B, K)`, from 0 to `N - 1`.
+            size: Number `N` of beams of each row.
+
+        Returns:
+            A function from `(B, N, ...)` to `(B, K, ...)`.
         """
-        rows, beams, *rest = ops.shape(x)
-        return self.take_rows(ops.reshape(x, (rows * beams, *rest)), places)
+        rows = ops.shape(index)[0]
+        places = index + size * ops.arange(rows, dtype="int32")[:, None]
+
+        def take(x):
+            flat = ops.reshape(x, (rows * size, *ops.shape(x)[2:]))
+            return self.take_rows(flat, places)
+
+        return take
 
     def look_up(self, table, ids):
         """Look ids up in a table, with a dense gradient, as `ops.look_up`."""

@@ -82,8 +82,8 @@ class TensorFlowBackend(AbstractBackend):
     def joined_sizes(self, shape: tuple):
         return tf.concat([tf.reshape(n, (1,)) for n in shape], axis=0)
 
-    def take_beams(self, x, index, places):
-        return tf.gather(x, index, batch_dims=1)
+    def beam_taker(self, index, size) -> Callable:
+        return lambda x: tf.gather(x, index, batch_dims=1)
 
     def look_up(self, table, ids):
         def function(table):

@@ -62,6 +62,20 @@ class TorchBackend(AbstractBackend):
 
         return call
 
+    def take_rows(self, x, index):
+        return x[index]  # `ops.take` looks for negative numbers
+
+    def beam_taker(self, index, size) -> Callable:
+        rows = torch.arange(len(index), device=index.device)[:, None]
+        index = index.long()
+
+        def take(x):
+            if not isinstance(x, torch.Tensor):
+                x = keras.ops.convert_to_tensor(x)
+            return x[rows, index]
+
+        return take
+
     def outruns_keras_layers(self) -> bool:
         return not torch.cuda.is_available()
 

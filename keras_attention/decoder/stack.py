@@ -256,7 +256,10 @@ def _check_cell(cell):
 
 def _state_sizes(cell) -> list[int]:
     sizes = cell.state_size
-    return [sizes] if isinstance(sizes, int) else tree.flatten(sizes)
+    sizes = sizes if isinstance(sizes, list | tuple) else [sizes]
+    if all(isinstance(n, int) for n in sizes):
+        return list(sizes)
+    return tree.flatten(sizes)
 
 
 def _output_size(cell) -> int:

@@ -43,13 +43,21 @@ class ReversibleEmbedding(AbstractDenseLayer, keras.layers.ReversibleEmbedding):
     def call(self, inputs, reverse: bool = False, training: bool | None = None):
         if training and not reverse:
             return _look_up(self, inputs)
-        if not reverse and hoists():
-            return _take_known(self, inputs)
         dtype = standardize_dtype(inputs.dtype)
         if reverse and hoists() and dtype == dtype_of(self.embeddings):
             # Transposed in every step, it takes most of the time of a few rows.
             return product(inputs, hoist(_transposed, self.embeddings))
         return super().call(inputs, reverse=reverse)
+
+    def take_known(self, ids):
+        """Embed ids that a search generated, which are in range.
+
+        Args:
+            ids: Integer tensor of any shape.
+        """
+        table = ops.convert_to_tensor(self.embeddings)
+        rows = take_rows(table, ops.cast(ids, "int32"))
+        return ops.cast(rows, self.compute_dtype)
 
     def compute_output_spec(
         self, inputs, reverse: bool = False, training: bool | None = None
@@ -60,13 +68,6 @@ class ReversibleEmbedding(AbstractDenseLayer, keras.layers.ReversibleEmbedding):
 def _look_up(layer, ids):
     table = ops.convert_to_tensor(layer.embeddings, layer.compute_dtype)
     return look_up(table, ops.cast(ids, "int32"))
-
-
-def _take_known(layer, ids):
-    """Embed ids that a search generated, which are in range."""
-    table = ops.convert_to_tensor(layer.embeddings)
-    rows = take_rows(table, ops.cast(ids, "int32"))
-    return ops.cast(rows, layer.compute_dtype)
 
 
 def _transposed(embeddings):
@@ -204,4 +205,9 @@ def embed(layer, ids, size: int | None, training: bool | None):
     """
     if size is not None:
         ids = ops.where(ids < size, ids, UNKNOWN)
-    return math.sqrt(layer.output_dim) * layer(ids, training=training)
+    is_known = hoists() and isinstance(layer, ReversibleEmbedding)
+    if is_known and layer.quantization_mode is None:
+        words = layer.take_known(ids)  # a call takes as long as ten operations
+    else:
+        words = layer(ids, training=training)
+    return math.sqrt(layer.output_dim) * words

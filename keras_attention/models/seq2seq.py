@@ -330,6 +330,8 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
     def _embed(self, layer, ids, training):
         size = self.target_vocabulary_size if self.source_ids else None
         words = embed(layer, ids, size, training)
+        if training is False:
+            return words
         return self.drop_words(words, ids, training=training)
 
     def _decode(self, target, encoded, training, attends) -> Decoded:

@@ -99,16 +99,25 @@ def _scanned_loop(step, carry, inputs, _, length, reverse):
     return ops.scan(body, carry, inputs, length=length, reverse=reverse)
 
 
-def _python_loop(step, carry, inputs, _, length, reverse):
+def _steps_of(inputs, length):
+    """List the inputs of each step, in the same structure."""
+    if inputs is None:
+        return [None] * length
+    if type(inputs) in (list, tuple) and inputs:
+        every = zip(*[_steps_of(x, length) for x in inputs], strict=True)
+        return [type(inputs)(now) for now in every]
+    if tree.is_nested(inputs):
+        apart = [_steps_of(x, length) for x in tree.flatten(inputs)]
+        now = [[x[t] for x in apart] for t in range(length)]
+        return [tree.pack_sequence_as(inputs, x) for x in now]
     # Not `x[t]`: the gradient of each is as large as `x`.
-    apart = [
-        [None] * length if x is None else ops.unstack(x, length)
-        for x in tree.flatten(inputs)
-    ]
-    every = []
+    return ops.unstack(inputs, length)
+
+
+def _python_loop(step, carry, inputs, _, length, reverse):
+    apart, every = _steps_of(inputs, length), []
     for t in reversed(range(length)) if reverse else range(length):
-        now = tree.pack_sequence_as(inputs, [x[t] for x in apart])
-        carry, outputs = step(carry, now)
+        carry, outputs = step(carry, apart[t])
         every.append(outputs)
     every = every[::-1] if reverse else every
     return carry, [ops.stack(x, axis=0) for x in zip(*every, strict=True)]

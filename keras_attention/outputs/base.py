@@ -59,7 +59,8 @@ class Decoded(NamedTuple):
         """Return the mean `(B, T, Tv)` of all weights, or `None`."""
         if not self.weights:
             return None
-        return sum(self.weights) / len(self.weights)
+        first, *more = self.weights
+        return sum(more, first) / len(self.weights) if more else first
 
 
 class AbstractOutput(keras.layers.Layer):

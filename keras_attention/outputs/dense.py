@@ -3,6 +3,11 @@
 import keras
 
 from keras_attention.backend import ops
+from keras_attention.ops import cast
+from keras_attention.ops import hoist
+from keras_attention.ops.operations import dtype_of
+from keras_attention.ops.operations import hoists
+from keras_attention.ops.products import plain_product
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
 from keras_attention.outputs.base import AbstractOutput
@@ -39,7 +44,7 @@ class DenseOutput(AbstractOutput):
 
     def _score(self, outputs):
         if not self.is_tied:
-            return self.layer(outputs)
+            return self._multiply(outputs) if hoists() else self.layer(outputs)
         size = self.layer.output_dim
         if outputs.shape[-1] != size:
             raise ValueError(
@@ -49,6 +54,19 @@ class DenseOutput(AbstractOutput):
                 "cell."
             )
         return self.layer(outputs, reverse=True)
+
+    def _multiply(self, outputs):
+        """Call the layer; on torch, Keras takes as long as for ten products."""
+        layer = self.layer
+        if layer.quantization_mode is not None:
+            return layer(outputs)
+        dtype, kernel = layer.compute_dtype, layer.kernel
+        if dtype_of(kernel) != dtype:
+            kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
+        x = cast(outputs, dtype)
+        # Not `+`: TensorFlow fuses this with the product.
+        bias = ops.cast(layer.bias, dtype)
+        return ops.add(plain_product(x, kernel), bias)
 
     def refuse_list(self):
         mode = self.layer.quantization_mode

@@ -441,6 +441,8 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
     Raises:
         ValueError: If `body` returns more or fewer tensors than it took.
     """
+    if backend.plain_loop == "python":
+        return _run_while(unfinished, body, carry, int(steps))
     leaves = tree.flatten(carry)
 
     def pack(tensors):
@@ -450,12 +452,7 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
 
     def unpack(structure, count):
         tensors = [x for x in tree.flatten(structure) if x is not None]
-        if len(tensors) != count:
-            raise ValueError(
-                "`step` must always return the same structure. Received: "
-                f"{len(tensors)} tensors after {count} tensors in an earlier "
-                "call. A result must be `None` either always or never."
-            )
+        _check_count(len(tensors), count)
         return tuple(ops.convert_to_tensor(x) for x in tensors)
 
     count = sum(x is not None for x in leaves)
@@ -466,6 +463,33 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
         maximum_iterations=steps,
     )
     return pack(tensors)
+
+
+def _run_while(unfinished, body, carry, steps):
+    """Run it in Python, which needs no list."""
+    count = _count(carry)
+    while unfinished(carry) and steps > 0:
+        carry, steps = body(carry), steps - 1
+        _check_count(_count(carry), count)
+    return carry
+
+
+def _count(x):
+    """Count tensors, in a fraction of the time of `tree.flatten`."""
+    if isinstance(x, tuple | list):
+        return sum(map(_count, x))
+    if isinstance(x, dict):
+        return sum(map(_count, x.values()))
+    return int(x is not None)
+
+
+def _check_count(found, count):
+    if found != count:
+        raise ValueError(
+            "`step` must always return the same structure. Received: "
+            f"{found} tensors after {count} tensors in an earlier call. A "
+            "result must be `None` either always or never."
+        )
 
 
 def write(buffer, position, value, length: int):
@@ -484,9 +508,27 @@ def write(buffer, position, value, length: int):
     Returns:
         The buffer with the step in it, `(B, K, T, ...)`.
     """
-    value = ops.expand_dims(value, 2)  # (B, K, 1, ...)
-    buffer = ops.zeros_like(value) if buffer is None else buffer
+    return writer(position, length)(buffer, value)
+
+
+def writer(position, length: int) -> Callable:
+    """Return a function that writes one step into buffers, like `write`.
+
+    Args:
+        position: As in `write`.
+        length: As in `write`.
+
+    Returns:
+        A function from `(buffer, value)` to the buffer.
+    """
     positions = ops.arange(length, dtype="int32")
-    rest = [1] * (len(value.shape) - 3)
-    here = ops.reshape(ops.equal(positions, position), (length, *rest))
-    return ops.where(here, value, buffer)
+    here = ops.equal(positions, position)
+
+    def put(buffer, value):
+        value = ops.expand_dims(value, 2)  # (B, K, 1, ...)
+        buffer = ops.zeros_like(value) if buffer is None else buffer
+        rest = [1] * (len(value.shape) - 3)
+        now = ops.reshape(here, (length, *rest)) if rest else here
+        return ops.where(now, value, buffer)
+
+    return put

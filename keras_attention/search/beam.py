@@ -155,10 +155,13 @@ class BeamSearch(AbstractSearch, varying=("max_length",)):
         def grow(beams, found):
             return self._grow(beams, found, memory_mask, prefix)
 
+        beams, found = begin_beams(self, step, state, batch_size)
+        if not (self.length_penalty or self.coverage_penalty):
+            beams = beams._replace(sums=None)
         beams = loop_while(
             lambda beams: may_improve(self, beams),
             lambda beams: grow(beams, step(beams.words, beams.state)),
-            grow(*begin_beams(self, step, state, batch_size)),
+            grow(beams, found),
             longest - 1,
         )
         texts = beams.texts()
@@ -193,6 +196,8 @@ def may_improve(search: BeamSearch, beams: Beams):
     Returns:
         A scalar boolean tensor.
     """
+    if beams.sums is None:  # ordered by what can only decrease
+        return ops.any(beams.alive[:, : search.n_best])
     bounds = beams.sums
     if search.length_penalty:
         _, limits = length_penalties(search.length_penalty, search.max_length)

@@ -21,10 +21,20 @@ def ban(log_probs, ids):
     Returns:
         `(B, K, V)`.
     """
-    ids = ops.convert_to_tensor(ids, "int32")
-    classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
-    hits = ops.any(ops.equal(classes[:, None], ids), axis=-1)  # (V,)
+    hits = find_ids(ids, ops.shape(log_probs)[-1])
     return ops.where(hits, -math.inf, log_probs)
+
+
+def find_ids(ids, size):
+    """Return a boolean `(V,)` for each id of a vocabulary, `True` for some.
+
+    Args:
+        ids: As in `ban`.
+        size: Vocabulary size `V`.
+    """
+    ids = ops.convert_to_tensor(ids, "int32")
+    classes = ops.arange(size, dtype="int32")
+    return ops.any(ops.equal(classes[:, None], ids), axis=-1)
 
 
 def forbid(search, log_probs, tokens, position):

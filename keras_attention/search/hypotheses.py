@@ -11,12 +11,13 @@ from keras import tree
 from keras_attention.backend import backend
 from keras_attention.backend import ops
 from keras_attention.checks import check_shape
+from keras_attention.ops.numerics import cast
 from keras_attention.ops.numerics import widen
 from keras_attention.ops.rows import at_most
 from keras_attention.ops.rows import take_rows
 from keras_attention.ops.rows import top_k
 from keras_attention.search.base import Generation
-from keras_attention.search.base import write
+from keras_attention.search.base import writer
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
 
@@ -33,7 +34,8 @@ class Candidates(NamedTuple):
 
     Attributes:
         ids: `(B, K, C)` int32, the tokens.
-        sums: `(B, K, C)`, the sums of the log probabilities of all tokens.
+        sums: `(B, K, C)`, the sums of the log probabilities of all tokens;
+            `None` if the scores are these sums.
         scores: `(B, K, C)`, these sums with penalties.
         coverage: `(B, K, Tv)`, the sum of the weights of all steps; `None`
             without a coverage penalty.
@@ -74,9 +76,11 @@ def extend_beams(
             weights.
     """
     log_probs, _, weights = found
-    alive = ops.expand_dims(beams.alive, -1)
     coverage = _cover(beams, weights, coverage_penalty)
     ids, sums = _extend(search, beams, widen(log_probs), prefix)
+    exists = ops.greater(sums, -math.inf)  # NaN is not
+    if beams.sums is None:
+        return Candidates(ids, None, ops.where(exists, sums, -math.inf))
     scores = sums
     if length_penalty:
         penalties, _ = length_penalties(length_penalty, search.max_length)
@@ -85,9 +89,8 @@ def extend_beams(
     if coverage is not None:
         term = coverage_scores(coverage, memory_mask, coverage_penalty)
         scores = scores + ops.cast(term, scores.dtype)[..., None]
-    exists = ops.greater(sums, -math.inf)
     ended = ops.where(exists, ops.expand_dims(beams.scores, -1), -math.inf)
-    scores = ops.where(alive, scores, ended)
+    scores = ops.where(ops.expand_dims(beams.alive, -1), scores, ended)
     scores = ops.where(exists, scores, -math.inf)
     return Candidates(ids, sums, scores, coverage)
 
@@ -98,10 +101,11 @@ def _extend(search, beams, log_probs, prefix):
     count = at_most(search.beam_size, log_probs)
     gains, ids = top_k(allowed, count)
     ids, gains = force(prefix, beams.position, log_probs, ids, gains)
-    first = ops.equal(ops.arange(count, dtype="int32"), 0)
-    itself = ops.cast(ops.where(first, 0.0, -math.inf), gains.dtype)
+    itself = np.array([0.0] + (count - 1) * [-math.inf], "float32")
+    itself = cast(itself, gains.dtype)
     gains = ops.where(ops.expand_dims(beams.alive, -1), gains, itself)
-    return ids, ops.expand_dims(beams.sums, -1) + gains
+    sums = beams.scores if beams.sums is None else beams.sums
+    return ids, ops.expand_dims(sums, -1) + gains
 
 
 def _cover(beams, weights, penalty):
@@ -183,7 +187,7 @@ class Beams(NamedTuple):
         alive: `(B, K)` boolean, `False` after the end token and if there is no
             hypothesis.
         sums: `(B, K)`, the sum of the log probabilities of all tokens; `None`
-            without penalties.
+            if the scores are these sums.
         scores: `(B, K)`, this sum with penalties.
         lengths: `(B, K)` int32, the number of tokens, including the end token.
         state: What the step returned, leaves `(B, K, ...)`.
@@ -283,46 +287,58 @@ def select_beams(
     """
     log_probs, state, weights = found
     count, size = candidates.ids.shape[-1], search.beam_size
-    rows = ops.expand_dims(ops.arange(ops.shape(best)[0], dtype="int32"), 1)
-    chosen = best + size * count * rows  # of all candidates of all rows
     parents = best // count
-    places = parents + size * rows
-
-    def pick(x):  # (B, K, C) to (B, K)
-        return take_rows(ops.reshape(x, (-1,)), chosen)
+    take_parents = backend.beam_taker(parents, size)
+    write_now = writer(beams.position, search.max_length)
 
     def follow(x):
-        return None if x is None else backend.take_beams(x, parents, places)
+        return None if x is None else take_parents(x)
 
     def put(buffer, x):
-        return write(follow(buffer), beams.position, x, search.max_length)
+        return write_now(follow(buffer), x)
 
+    pick = _picker(best, size * count)  # (B, K, C) to (B, K)
     words = pick(candidates.ids)
-    ends = places * ops.shape(log_probs)[-1] + words
-    gains = take_rows(ops.reshape(widen(log_probs), (-1,)), ends)
+    classes = ops.shape(log_probs)[-1]
+    gains = _picker(parents * classes + words, size * classes)(log_probs)
     scores = pick(candidates.scores) if scores is None else scores
-    was_alive = follow(beams.alive)
+    was_alive, position = follow(beams.alive), beams.position + 1
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
     )
-    gains = ops.where(was_alive, gains, ops.zeros_like(gains))
     if weights is not None:
-        alive = ops.expand_dims(beams.alive, -1)
-        weights = ops.where(alive, weights, ops.zeros_like(weights))
-        weights = put(beams.weights, follow(weights))
+        alive = ops.expand_dims(was_alive, -1)
+        weights = ops.where(alive, follow(weights), 0.0)
+        weights = put(beams.weights, weights)
     return Beams(
-        position=beams.position + 1,
+        position=position,
         words=ops.where(was_alive, words, search.end_id),
         alive=ops.logical_and(was_alive, going_on),
-        sums=pick(candidates.sums),
+        sums=None if candidates.sums is None else pick(candidates.sums),
         scores=scores,
-        lengths=follow(beams.lengths) + ops.cast(was_alive, "int32"),
+        lengths=ops.where(was_alive, position, follow(beams.lengths)),
         state=tree.map_structure(follow, state),
         tokens=put(beams.tokens, ops.where(was_alive, words, 0)),
         weights=weights,
         coverage=follow(candidates.coverage),
-        token_scores=put(beams.token_scores, gains),
+        token_scores=put(
+            beams.token_scores, ops.where(was_alive, widen(gains), 0.0)
+        ),
     )
+
+
+def _picker(index, size):
+    """Return a function that picks entries of all `N` beams of each row.
+
+    Args:
+        index: Int32 `(B, K)`.
+        size: Number of entries of each row.
+
+    Returns:
+        A function from `(B, N, C)` to `(B, K)`, where `N C` is the size.
+    """
+    take = backend.beam_taker(index, size)
+    return lambda x: take(ops.reshape(x, (-1, size)))
 
 
 def take_beams(x, index):
@@ -335,6 +351,4 @@ def take_beams(x, index):
     Returns:
         `(B, K, ...)`.
     """
-    rows, beams = ops.shape(x)[:2]
-    places = index + beams * ops.arange(rows, dtype="int32")[:, None]
-    return backend.take_beams(x, index, places)
+    return backend.beam_taker(index, ops.shape(x)[1])(x)

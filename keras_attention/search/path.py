@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 from keras_attention.backend import ops
 from keras_attention.ops.numerics import widen
-from keras_attention.ops.tokens import pick
 from keras_attention.search.base import Generation
 from keras_attention.search.base import loop_while
-from keras_attention.search.base import write
+from keras_attention.search.base import writer
 from keras_attention.search.constraints import forbid
 from keras_attention.search.constraints import force
 from keras_attention.search.hypotheses import Beams
+from keras_attention.search.hypotheses import take_beams
 
 
 def follow_path(
@@ -75,29 +75,29 @@ def _grow(path, search, take, step, prefix):
     log_probs = widen(log_probs)  # (B, 1, V)
     allowed = forbid(search, log_probs, path.tokens, position)
     words = take(allowed, position)  # (B, 1)
-    gains = pick(allowed, words)
+    gains = take_beams(ops.squeeze(allowed, axis=1), words)
     if prefix is not None:
         only = words[..., None], gains[..., None]  # of one candidate
         only = force(prefix, position, log_probs, *only)
         words, gains = (ops.squeeze(x, axis=-1) for x in only)
-    gains = ops.where(alive, gains, ops.zeros_like(gains))
+    gains = ops.where(alive, gains, 0.0)
     scores = ops.add(path.scores, gains)
-    tokens = write(path.tokens, position, ops.where(alive, words, 0), length)
+    put, after = writer(position, length), position + 1
     if weights is not None:
         real = ops.expand_dims(alive, -1)
-        weights = ops.where(real, weights, ops.zeros_like(weights))
-        weights = write(path.weights, position, weights, length)
+        weights = ops.where(real, weights, 0.0)
+        weights = put(path.weights, weights)
     going_on = ops.logical_and(
         ops.not_equal(words, search.end_id), ops.greater(scores, -math.inf)
     )
     return path._replace(
-        position=position + 1,
+        position=after,
         words=ops.where(alive, words, search.end_id),
         alive=ops.logical_and(alive, going_on),
         scores=scores,
-        lengths=path.lengths + ops.where(alive, ops.ones_like(words), 0),
+        lengths=ops.where(alive, after, path.lengths),
         state=state,
-        tokens=tokens,
+        tokens=put(path.tokens, ops.where(alive, words, 0)),
         weights=weights,
-        token_scores=write(path.token_scores, position, gains, length),
+        token_scores=put(path.token_scores, gains),
     )
