@@ -28,8 +28,8 @@ from keras_attention.ops.tokens import pick
 from keras_attention.search import AbstractSearch
 from keras_attention.search import Generation
 from keras_attention.search import GreedySearch
+from keras_attention.search import ban
 from keras_attention.search.base import warn_of_none
-from keras_attention.search.constraints import find_ids
 
 # Where each shape is compiled, these are the sizes of batches and sources. At
 # most a third of the tokens is padding, and lengths up to a hundred need less
@@ -192,18 +192,14 @@ def word_step(
     """
     constants = [x for x in tree.flatten(prepared) if x is not None]
     hoisted = hoister([*model.variables, *constants])
-    banned = None
 
     def step(tokens, states):
-        nonlocal banned
         words = tokens if ids is None else _listed(ids, tokens)
         with hoisted():
             found = model.next_word(words, states, prepared)
         log_probs, states, weights = found
         if never:
-            if banned is None:
-                banned = find_ids(never, ops.shape(log_probs)[-1])
-            log_probs = ops.where(banned, -math.inf, log_probs)
+            log_probs = ban(log_probs, never)
         return log_probs, states, weights if attends else None
 
     return step

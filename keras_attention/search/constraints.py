@@ -4,6 +4,7 @@ import math
 import operator
 
 import keras
+import numpy as np
 
 from keras_attention.arrays import check_dense
 from keras_attention.backend import ops
@@ -21,20 +22,14 @@ def ban(log_probs, ids):
     Returns:
         `(B, K, V)`.
     """
-    hits = find_ids(ids, ops.shape(log_probs)[-1])
+    size = log_probs.shape[-1]
+    if isinstance(size, int) and isinstance(ids, list | tuple):
+        hits = np.isin(np.arange(size), ids)  # no operations in each step
+    else:
+        ids = ops.convert_to_tensor(ids, "int32")
+        classes = ops.arange(ops.shape(log_probs)[-1], dtype="int32")
+        hits = ops.any(ops.equal(classes[:, None], ids), axis=-1)  # (V,)
     return ops.where(hits, -math.inf, log_probs)
-
-
-def find_ids(ids, size):
-    """Return a boolean `(V,)` for each id of a vocabulary, `True` for some.
-
-    Args:
-        ids: As in `ban`.
-        size: Vocabulary size `V`.
-    """
-    ids = ops.convert_to_tensor(ids, "int32")
-    classes = ops.arange(size, dtype="int32")
-    return ops.any(ops.equal(classes[:, None], ids), axis=-1)
 
 
 def forbid(search, log_probs, tokens, position):
