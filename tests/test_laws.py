@@ -136,6 +136,13 @@ def test_ranges_have_a_dtype(path):
 
 
 @every_file
+def test_operations_are_those_of_the_backend(path):
+    """Those of `keras.ops` are slower on torch."""
+    if source.part(path) not in ("backend", "plots"):
+        assert "from keras import ops" not in path.read_text(encoding="utf-8")
+
+
+@every_file
 def test_standard_parts_are_named_where_they_are_made(path):
     """Elsewhere a model is asked for what it does, whatever its parts."""
     inside = path.relative_to(PACKAGE)
