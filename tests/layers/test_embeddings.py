@@ -95,7 +95,10 @@ def test_a_search_does_not_look_for_negative_ids():
 
     @tf.function(autograph=False)
     def embed(ids):
-        return hoisting(layer, layer.variables)(ids)
+        step = hoisting(
+            lambda x: embeddings.embed(layer, x, None, False), layer.variables
+        )
+        return step(ids)
 
     graph = embed.get_concrete_function(ops.convert_to_tensor(IDS)).graph
     kinds = [operation.type for operation in graph.get_operations()]
