@@ -25,10 +25,23 @@ def _is_tensor_of(x, dtypes) -> bool:
 
 
 def _are_operands(x1, x2) -> bool:
-    """Return whether both are tensors, or one of them and a number."""
-    return (
-        isinstance(x1, Tensor) and isinstance(x2, Tensor | int | float)
-    ) or (isinstance(x1, int | float) and isinstance(x2, Tensor))
+    """Return whether both are tensors, or one of them of numbers and a number.
+
+    Keras and torch choose other integers for `True + 1`.
+    """
+    if not isinstance(x1, Tensor):
+        x1, x2 = x2, x1
+    is_number = isinstance(x2, int | float) and not isinstance(x2, bool)
+    return isinstance(x1, Tensor) and (
+        isinstance(x2, Tensor) or (is_number and x1.dtype != torch.bool)
+    )
+
+
+def logical_and(x1, x2):
+    """Combine as `keras.ops.logical_and`."""
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor):
+        return torch.logical_and(x1, x2)
+    return keras.ops.logical_and(x1, x2)
 
 
 def _of_one(name: str, plain: Callable, dtypes=None) -> Callable:
@@ -126,12 +139,10 @@ def swapaxes(x, axis1, axis2):
 def split(x, indices_or_sections, axis=0):
     """Split as `keras.ops.split`."""
     count = indices_or_sections
-    if (
-        isinstance(x, Tensor)
-        and isinstance(count, int)
-        and x.shape[axis] % count == 0
-    ):
-        return list(x.split(x.shape[axis] // count, axis))
+    if isinstance(x, Tensor) and isinstance(count, int):
+        size, rest = divmod(x.shape[axis], count)
+        if size and not rest:
+            return list(x.split(size, axis))
     return keras.ops.split(x, count, axis)
 
 
@@ -161,7 +172,7 @@ OWN = {
     "is_tensor": lambda x: isinstance(x, Tensor),
     "log": _of_one("log", torch.log, WIDE),
     "log_softmax": _along_axis("log_softmax", torch.log_softmax),
-    "logical_and": _of_two("logical_and", torch.logical_and),
+    "logical_and": logical_and,
     "not_equal": _of_two("not_equal", lambda x, y: x != y),
     "reshape": reshape,
     "shape": shape,

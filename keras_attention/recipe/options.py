@@ -8,7 +8,9 @@ documentation with them.
 import json
 import tomllib
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
@@ -19,6 +21,7 @@ from typing import Any
 
 from keras_attention.checks import check_choice
 from keras_attention.checks import check_integer
+from keras_attention.checks import check_list
 from keras_attention.checks import check_number
 from keras_attention.checks import check_object
 from keras_attention.checks import check_rate
@@ -88,8 +91,13 @@ def _number(default, about, shown="", **range_):
 
 
 def _check_columns(name, value):
-    check_object(name, value, Sequence, "Pass a pair, such as (0, 1).")
-    for x in value:
+    if isinstance(value, Set | Mapping):
+        raise ValueError(
+            f"`{name}` must be a pair, whose first number is the index of the "
+            f"source. Received: {name}={value!r}, which has no order. Pass a "
+            "pair, such as (0, 1)."
+        )
+    for x in check_list(name, value, "numbers"):
         check_integer(name, x, 0)
 
 

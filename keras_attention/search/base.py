@@ -441,8 +441,6 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
     Raises:
         ValueError: If `body` returns more or fewer tensors than it took.
     """
-    if backend.plain_loop == "python":
-        return _run_while(unfinished, body, carry, int(steps))
     leaves = tree.flatten(carry)
 
     def pack(tensors):
@@ -452,44 +450,41 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
 
     def unpack(structure, count):
         tensors = [x for x in tree.flatten(structure) if x is not None]
-        _check_count(len(tensors), count)
+        if len(tensors) != count:
+            raise ValueError(
+                "`step` must always return the same structure. Received: "
+                f"{len(tensors)} tensors after {count} tensors in an earlier "
+                "call. A result must be `None` either always or never."
+            )
         return tuple(ops.convert_to_tensor(x) for x in tensors)
 
     count = sum(x is not None for x in leaves)
+    tensors = unpack(carry, count)
+    if backend.plain_loop == "python":  # in which `tree` takes most of the time
+        carry, left = pack(tensors), int(steps)
+        while unfinished(carry) and left > 0:
+            found, left = body(carry), left - 1
+            is_alike = _are_alike(found, carry)
+            carry = found if is_alike else pack(unpack(found, count))
+        return carry
     tensors = ops.while_loop(
         lambda *tensors: unfinished(pack(tensors)),
         lambda *tensors: unpack(body(pack(tensors)), count),
-        unpack(carry, count),
+        tensors,
         maximum_iterations=steps,
     )
     return pack(tensors)
 
 
-def _run_while(unfinished, body, carry, steps):
-    """Run it in Python, which needs no list."""
-    count = _count(carry)
-    while unfinished(carry) and steps > 0:
-        carry, steps = body(carry), steps - 1
-        _check_count(_count(carry), count)
-    return carry
-
-
-def _count(x):
-    """Count tensors, in a fraction of the time of `tree.flatten`."""
-    if isinstance(x, tuple | list):
-        return sum(map(_count, x))
-    if isinstance(x, dict):
-        return sum(map(_count, x.values()))
-    return int(x is not None)
-
-
-def _check_count(found, count):
-    if found != count:
-        raise ValueError(
-            "`step` must always return the same structure. Received: "
-            f"{found} tensors after {count} tensors in an earlier call. A "
-            "result must be `None` either always or never."
-        )
+def _are_alike(x, y) -> bool:
+    """Return whether `x` has tensors and `None` where `y` has them."""
+    if isinstance(y, tuple | list | dict):
+        if type(x) is not type(y) or len(x) != len(y):
+            return False
+        if isinstance(y, dict):
+            return all(k in x and _are_alike(x[k], y[k]) for k in y)
+        return all(map(_are_alike, x, y))
+    return x is None if y is None else ops.is_tensor(x)
 
 
 def write(buffer, position, value, length: int):

@@ -9,7 +9,7 @@ from keras_attention.backend import ops
 X = np.random.default_rng(3).normal(size=(2, 3, 4))
 MASK, WHOLE = X > 0, np.arange(24, dtype="int32").reshape(2, 3, 4)
 CALLS = {  # a few of each function that a backend has in a form of its own
-    "add": [(X, X), (X, 2.0), (WHOLE, WHOLE), (1, WHOLE)],
+    "add": [(X, X), (X, 2.0), (WHOLE, WHOLE), (1, WHOLE), (MASK, 1)],
     "any": [(MASK,), (MASK, -1), (WHOLE,)],
     "cast": [(X, "float64"), (X, "int32"), (MASK, "float16"), (X, "bool")],
     "concatenate": [([X, X],), ([WHOLE, X], -1)],
@@ -20,20 +20,26 @@ CALLS = {  # a few of each function that a backend has in a form of its own
     "is_tensor": [(X,), (WHOLE,)],
     "log": [(X * X,), (WHOLE + 1,)],
     "log_softmax": [(X,), (X, 1)],
-    "logical_and": [(MASK, MASK)],
+    "logical_and": [(MASK, MASK), (MASK, True)],
     "not_equal": [(WHOLE, 3), (X, X)],
     "reshape": [(X, (2, -1)), (X, -1), (X, [4, 6])],
     "shape": [(X,)],
     "sigmoid": [(X,)],
     "softmax": [(X,), (X, 1)],
-    "split": [(X, 2, -1), (X, [1, 3], -1), (X, 3, 1)],
+    "split": [(X, 2, -1), (X, [1, 3], -1), (X, 3, 1), (X[:0], 2)],
     "squeeze": [(X[:1],), (X[:, :1], 1)],
     "stack": [([X, X],), ([X, X], -1)],
     "sum": [(X, -1), (X, 0, True), (X,), (MASK, -1), (WHOLE, (0, 1))],
     "swapaxes": [(X, 0, 1), (X, -1, -2)],
     "tanh": [(X,)],
     "top_k": [(X, 2)],
-    "where": [(MASK, X, X), (MASK, X, 0.0), (MASK, 1, WHOLE), (MASK, 0, 1.0)],
+    "where": [
+        (MASK, X, X),
+        (MASK, X, 0.0),
+        (MASK, 1, WHOLE),
+        (MASK, 0, 1.0),
+        (MASK, MASK, 1),
+    ],
     "zeros_like": [(X,), (X, "int32"), (MASK,)],
 }
 

@@ -334,7 +334,7 @@ def test_features_are_a_column_of_a_table(tmp_path, count):
         ({"dropout": 1.0}, "dropout"),
         ({"units": "8"}, "units"),
         ({"columns": (0, 1, 2)}, "columns"),
-        ({"columns": 1}, "`columns` must be an instance of Sequence"),
+        ({"columns": 1}, "`columns` must be a list"),
         ({"columns": {0, 1}}, "Pass a pair"),
         ({"columns": (0, "a")}, "columns='a'"),
         ({"columns": (0, -1)}, "columns=-1"),

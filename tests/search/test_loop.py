@@ -41,3 +41,16 @@ class TestLoopWhile:
             )
         elif rest:
             assert found.rest == [None]
+
+    def test_each_step_gets_tensors_in_the_first_structure(self):
+        def body(carry):
+            assert isinstance(carry, tuple)
+            assert ops.is_tensor(carry[1])
+            return [carry[0] + 1, np.ones(2, "float32")]
+
+        start = ops.zeros((), "int32"), np.zeros(2, "float32")
+        found = loop_while(lambda carry: carry[0] < 3, body, start, 9)
+        assert isinstance(found, tuple)
+        np.testing.assert_array_equal(
+            ops.convert_to_numpy(found[1]), np.ones(2)
+        )
