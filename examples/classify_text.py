@@ -311,9 +311,7 @@ def main(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument(
-        "--data", metavar="FILE", help="file with lines of class, tab, text"
-    )
+    parser.add_argument("--data", metavar="FILE", help="class, tab, text")
     parser.add_argument("--output", default="outputs", metavar="DIR")
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))
