@@ -54,7 +54,16 @@ def test_a_call_scores_them(encoder, shape):
         np.testing.assert_allclose(found[..., :9], to_numpy(padding)[..., :9])
 
 
-@pytest.mark.parametrize("way", [EAGER, GRAPH], ids=["eager", "graph"])
+both_ways = pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(EAGER, id="eager"),
+        pytest.param(GRAPH, id="graph", marks=pytest.mark.slow),
+    ],
+)
+
+
+@both_ways
 def test_they_train_and_predict(way):
     model = make()
     model.compile("sgd", ka.SequenceCrossentropy(), **way)
@@ -129,7 +138,7 @@ def test_exact_hard_attention_reads_them(order, shape):
         assert all(np.isfinite(x).all() for x in found)
 
 
-@pytest.mark.parametrize("way", [EAGER, GRAPH], ids=["eager", "graph"])
+@both_ways
 def test_words_that_are_dropped_or_guessed_may_be_none(way):
     model = built_model(word_dropout=0.5, scheduled_sampling=True)
     model.compile("sgd", ka.SequenceCrossentropy(), **way)

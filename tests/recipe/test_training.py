@@ -433,6 +433,7 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_an_ended_training_warns_of_its_texts_once(tmp_path):
     table, recipe = write_table(tmp_path), Recipe(**SMALL | {"epochs": 1})
     given = table, table, tmp_path / "out", recipe
