@@ -36,11 +36,22 @@ def product(x, kernel):
         `(..., U)`.
     """
     dtype = standardize_dtype(x.dtype)
-    if dtype_of(kernel) != dtype:
-        kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
+    kernel = in_dtype(kernel, dtype)
     if hoists(kernel) and _rows_collide(kernel.shape[-1], dtype):
         return perform(WIDE_PRODUCT, x, kernel, hoist(_widened, kernel))
     return perform(PRODUCT, x, kernel)
+
+
+def in_dtype(kernel, dtype: str):
+    """Return a kernel in a dtype, which a loop converts once for all steps.
+
+    Args:
+        kernel: A tensor or a Keras variable.
+        dtype: Name of the dtype.
+    """
+    if dtype_of(kernel) == dtype:
+        return kernel
+    return hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
 
 
 def _rows_collide(columns, dtype):

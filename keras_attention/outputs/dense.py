@@ -4,9 +4,8 @@ import keras
 
 from keras_attention.backend import ops
 from keras_attention.ops import cast
-from keras_attention.ops import hoist
-from keras_attention.ops.operations import dtype_of
 from keras_attention.ops.operations import hoists
+from keras_attention.ops.products import in_dtype
 from keras_attention.ops.products import plain_product
 from keras_attention.ops.rows import reshaped
 from keras_attention.ops.rows import take_rows
@@ -60,10 +59,8 @@ class DenseOutput(AbstractOutput):
         layer = self.layer
         if layer.quantization_mode is not None:
             return layer(outputs)
-        dtype, kernel = layer.compute_dtype, layer.kernel
-        if dtype_of(kernel) != dtype:
-            kernel = hoist(lambda kernel: ops.cast(kernel, dtype), kernel)
-        x = cast(outputs, dtype)
+        dtype = layer.compute_dtype
+        x, kernel = cast(outputs, dtype), in_dtype(layer.kernel, dtype)
         # Not `+`: TensorFlow fuses this with the product.
         bias = ops.cast(layer.bias, dtype)
         return ops.add(plain_product(x, kernel), bias)

@@ -442,13 +442,14 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
         ValueError: If `body` returns more or fewer tensors than it took.
     """
     leaves = tree.flatten(carry)
+    count = sum(x is not None for x in leaves)
 
     def pack(tensors):
         left = iter(tensors)
         every = [None if x is None else next(left) for x in leaves]
         return tree.pack_sequence_as(carry, every)
 
-    def unpack(structure, count):
+    def unpack(structure):
         tensors = [x for x in tree.flatten(structure) if x is not None]
         if len(tensors) != count:
             raise ValueError(
@@ -458,18 +459,17 @@ def loop_while(unfinished: Callable, body: Callable, carry, steps: int):
             )
         return tuple(ops.convert_to_tensor(x) for x in tensors)
 
-    count = sum(x is not None for x in leaves)
-    tensors = unpack(carry, count)
+    tensors = unpack(carry)
     if backend.plain_loop == "python":  # in which `tree` takes most of the time
         carry, left = pack(tensors), int(steps)
         while unfinished(carry) and left > 0:
             found, left = body(carry), left - 1
             is_alike = _are_alike(found, carry)
-            carry = found if is_alike else pack(unpack(found, count))
+            carry = found if is_alike else pack(unpack(found))
         return carry
     tensors = ops.while_loop(
         lambda *tensors: unfinished(pack(tensors)),
-        lambda *tensors: unpack(body(pack(tensors)), count),
+        lambda *tensors: unpack(body(pack(tensors))),
         tensors,
         maximum_iterations=steps,
     )
