@@ -74,11 +74,12 @@ class TaggedTokenizer(AbstractTokenizer):
                 f"tags with {cut[0]!r}. Split them."
             )
         self.tokenizer, self.tags = tokenizer, tags
-        size = tokenizer.vocabulary_size
-        behind = [*range(size, size + len(tags))]
-        self.tag_ids = behind if tag_ids is None else [*tag_ids]
-        own = range(len(SPECIAL_NAMES), size + len(tags))
-        if len({*self.tag_ids} & {*own}) != len(tags):
+        self.tag_ids = self._ids_after_text()
+        if tag_ids is not None:
+            self.tag_ids = [*map(int, tag_ids)]
+        own = range(len(SPECIAL_NAMES), tokenizer.vocabulary_size + len(tags))
+        used = {*self.tag_ids} & {*own}
+        if not len(used) == len(self.tag_ids) == len(tags):
             raise ValueError(
                 f"`tag_ids` must be {len(tags)} ids of {own}, one for each "
                 f"tag. Received: tag_ids={self.tag_ids}. Leave it out."
@@ -93,13 +94,17 @@ class TaggedTokenizer(AbstractTokenizer):
             Tags(self.tokenizer.steps, self.tags, self.tag_ids, self.separator)
         ]
 
+    def _ids_after_text(self):
+        size = self.tokenizer.vocabulary_size
+        return [*range(size, size + len(self.tags))]
+
     def get_config(self) -> dict:
         config = {
             "tokenizer": json.loads(self.tokenizer.to_json()),
             "tags": self.tags,
             "separator": self.separator,
         }
-        if self.tag_ids[:1] != [self.tokenizer.vocabulary_size]:
+        if self.tag_ids != self._ids_after_text():
             config["tag_ids"] = self.tag_ids
         return config
 

@@ -130,7 +130,15 @@ def test_more_letters_stand_after_old_tags():
     np.testing.assert_array_equal(again.tokenize(texts), ids)
 
 
-@pytest.mark.parametrize("wrong", [[6], [6, 6], [3, 4], [6, 8]])
+@pytest.mark.parametrize("wrong", [[6], [6, 6], [3, 4], [6, 8], [6, 7, 9]])
 def test_each_tag_has_an_id_of_its_own(wrong):
     with pytest.raises(ValueError, match=r"`tag_ids` must be 2 ids of range"):
         TaggedTokenizer(CharacterTokenizer("ab"), ["X", "Y"], ";", wrong)
+
+
+@pytest.mark.parametrize("ids", [[4, 6], [6, 4], np.array([6, 7])])
+def test_ids_of_tags_are_saved(ids):
+    tokenizer = TaggedTokenizer(CharacterTokenizer("ab"), ["X", "Y"], ";", ids)
+    loaded = AbstractTokenizer.from_json(tokenizer.to_json())
+    assert loaded.vocabulary == tokenizer.vocabulary
+    assert loaded.tag_ids == [*ids]
