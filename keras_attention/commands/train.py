@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace):
             report,
             init=arguments.init,
             unlabeled=arguments.unlabeled,
+            teacher=arguments.teacher,
         )
     except KeyboardInterrupt:
         said = "Interrupted. Run the same command to resume the training."

@@ -41,14 +41,18 @@ def add_train_arguments(add: Callable):
     init = "fine-tune this saved translator: extend its vocabularies, and "
     init += "train all weights on the given pairs"
     add("--init", type=Path, metavar="FOLDER", help=init)
+    teacher = "distill this saved translator, such as an ensemble or a larger "
+    teacher += "model; its tokenizers must be those of the new translator"
+    add("--teacher", type=Path, metavar="FOLDER", help=teacher)
     add(
         "--unlabeled",
         nargs="+",
         default=[],
         type=Path,
         metavar="FILE",
-        help="with --distill: files with one source per line, without targets, "
-        "for which the ensemble generates targets",
+        help="with --distill or --teacher: files with one source per line, "
+        "without targets, for which the ensemble or the teacher generates "
+        "targets",
     )
     quiet = "print only warnings and errors"
     add("--quiet", action="store_true", help=quiet)

@@ -46,6 +46,7 @@ def train_translator(
     report: Callable[[str], None] = lambda _: None,
     init: str | Path | None = None,
     unlabeled: Sequence[str | Path] = (),
+    teacher: str | Path | None = None,
 ) -> Translator:
     """Train a translator on pairs of texts, and save it.
 
@@ -87,9 +88,14 @@ def train_translator(
             translator, such as `units`, must have its values:
             `Recipe(**fixed_options(init))`. Defaults to `None`, which starts
             from random weights.
-        unlabeled: Files with one source per line, for a recipe with `distill`.
-            The ensemble translates these sources, and the student also learns
-            from the translations. Defaults to `()`.
+        unlabeled: Files with one source per line, for a recipe with `distill`
+            or for a `teacher`. The ensemble or the teacher translates these
+            sources, and the student also learns from the translations.
+            Defaults to `()`.
+        teacher: Path to a saved translator to distill, such as an ensemble or
+            a larger model. The new translator learns from it as with `distill`.
+            Both must have the same tokenizers: train the teacher on the same
+            files with the same options of the tokenizers. Defaults to `None`.
 
     Returns:
         The translator, with a beam search.
@@ -97,21 +103,23 @@ def train_translator(
     Raises:
         ValueError: If a file is invalid; if `folder` or its state belongs to
             other data or another recipe; if you pass `unlabeled` without
-            `distill`; or if `init` has other options, or tokenizers that
-            cannot be extended.
+            `distill` or `teacher`; if `init` has other options, or tokenizers
+            that cannot be extended; or if `teacher` has other tokenizers.
     """
     recipe, folder = recipe or Recipe(), Path(folder)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         read = [read_files(files, recipe) for files in (train, validation)]
         warn_of_overlap(*read)
-        more = _read_more(unlabeled, recipe)
+        more = _read_more(unlabeled, recipe, teacher)
     start, note = None, _comment("texts", [*map(sides, read)])
     if init is not None:
-        start, comment = load_start(init, recipe)
-        note += comment
-    all_texts = note + (_comment("unlabeled sources", more) if more else "")
-    whole = f"{all_texts}{recipe.to_toml()}"
+        start = load_start(init, recipe)
+        note += _comment_of(init, "it began with")
+    if teacher is not None:
+        known = Translator.load(teacher)
+        note += _comment_of(teacher, "it learned from")
+    whole = f"{note}{_comment_on_more(more)}{recipe.to_toml()}"
     if (trained := load_trained(folder, whole, report)) is not None:
         return trained
     for warning in said:  # not again, where all has been trained
@@ -119,16 +127,13 @@ def train_translator(
     data = fit_tokenizers(read, recipe, note, report, start)
     if start is not None:
         report_growth(start, data.tokenizers, report)
+    if teacher is not None:
+        _check_teacher(teacher, known, data.tokenizers)
+        data = taught_texts(data, known, more, report)
     if recipe.members == 1:
         return train_one(data, folder, recipe, callbacks, report)
     work = folder.with_name(f"{folder.name}.members")
-    found = _train_members(data, work, recipe, callbacks, report)
-    if recipe.distill:
-        taught = taught_texts(data, found[ENSEMBLE], more, report)
-        taught = taught._replace(note=all_texts)
-        own = replace(recipe, members=1, distill=False)
-        given = taught, work / STUDENT, own, callbacks, report
-        found[STUDENT] = train_one(*given)
+    found = _train_members(data, work, recipe, more, callbacks, report)
     for name, translator in found.items():
         score = _score(translator, data, recipe.metric)
         report(f"Validation with beam search, {name}: {score}")
@@ -155,26 +160,53 @@ def _comment(name, texts) -> str:
     return f"# SHA-256 of the {name}: {digest}\n"
 
 
-def _read_more(unlabeled, recipe) -> list[str]:
-    if unlabeled and not recipe.distill:
+def _comment_on_more(unlabeled) -> str:
+    return _comment("unlabeled sources", unlabeled) if unlabeled else ""
+
+
+def _comment_of(folder, role) -> str:
+    checksum = sha256_of(Path(folder) / MAIN_FILE)
+    return f"# SHA-256 of the translator {role}: {checksum}\n"
+
+
+def _read_more(unlabeled, recipe, teacher) -> list[str]:
+    if unlabeled and not recipe.distill and teacher is None:
         raise ValueError(
-            "`unlabeled` is only for a recipe with `distill`. Received: "
-            f"unlabeled={[*map(str, unlabeled)]}, distill=False. Set `distill`."
+            "`unlabeled` needs a recipe with `distill`, or a `teacher`. "
+            f"Received: unlabeled={[*map(str, unlabeled)]}, distill=False, "
+            "teacher=None. Set one of them."
         )
     return read_unlabeled(unlabeled, recipe.header)
 
 
-def _train_members(data, work, recipe, callbacks, report) -> dict:
-    """Train the members in separate folders, and combine them."""
-    found = {}
+def _train_members(data, work, recipe, more, callbacks, report) -> dict:
+    """Train members in separate folders, combine them, and train a student."""
+    found, one = {}, replace(recipe, members=1, distill=False)
     for number in range(recipe.members):
-        seed = recipe.seed + number
-        own = replace(recipe, seed=seed, members=1, distill=False)
-        report(f"Member {number + 1} of {recipe.members}, seed {seed}")
-        folder = work / f"seed_{seed}"
+        own = replace(one, seed=recipe.seed + number)
+        report(f"Member {number + 1} of {recipe.members}, seed {own.seed}")
+        folder = work / f"seed_{own.seed}"
         found[folder.name] = train_one(data, folder, own, callbacks, report)
     found[ENSEMBLE] = join_translators([*found.values()], [*found])
+    if recipe.distill:
+        taught = taught_texts(data, found[ENSEMBLE], more, report)
+        given = taught, work / STUDENT, one, callbacks, report
+        found[STUDENT] = train_one(*given)
     return found
+
+
+def _check_teacher(folder, teacher: Translator, tokenizers):
+    own = teacher.source_tokenizer, teacher.target_tokenizer
+    for side, one, other in zip(
+        ("source", "target"), own, tokenizers, strict=True
+    ):
+        if not isinstance(one, type(other)) or one.to_json() != other.to_json():
+            raise ValueError(
+                "`teacher` must have the tokenizers of the new translator. "
+                f"Received: teacher={str(folder)!r}, with another {side} "
+                "tokenizer. Train both on the same files, with the same "
+                "options of the tokenizers."
+            )
 
 
 def _score(translator: Translator, data: TrainingTexts, metric: str) -> str:
@@ -241,16 +273,17 @@ def taught_texts(
     pairs = dict.fromkeys(zip(sources, targets, strict=True))
     texts = zip(more, teacher(more, verbose=0), strict=True)
     new = [pair for pair in texts if pair[1] and pair not in pairs]
-    report(f"Student: {len(sources)} pairs, and {len(new)} from the ensemble")
+    report(f"Student: {len(sources)} pairs, and {len(new)} from the teacher")
     train = [*zip(sources, targets, strict=True), *new]
     return data._replace(
         train=tuple(map(list, zip(*train, strict=True))),
+        note=f"{data.note}{_comment_on_more(unlabeled)}",
         teacher=teacher.model,
         temperature=1.0 if known else TEMPERATURE,
     )
 
 
-def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
+def load_start(folder: str | Path, recipe: Recipe) -> Translator:
     """Load the translator to fine-tune.
 
     Args:
@@ -258,7 +291,7 @@ def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
         recipe: The recipe of the fine-tuning.
 
     Returns:
-        The translator, and a TOML comment that identifies it.
+        The translator.
 
     Raises:
         ValueError: If it cannot be loaded, if its model is not a `Seq2Seq`,
@@ -287,8 +320,7 @@ def load_start(folder: str | Path, recipe: Recipe) -> tuple[Translator, str]:
             f"{recipe.features} for {folder}, which reads "
             f"{'tags' if tagged else 'no tags'}."
         )
-    checksum = sha256_of(Path(folder) / MAIN_FILE)
-    return start, f"# SHA-256 of the translator it began with: {checksum}\n"
+    return start
 
 
 def report_growth(

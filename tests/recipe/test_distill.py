@@ -56,7 +56,7 @@ def test_what_the_teacher_writes_is_added():
     new = ["ba", "cb"], ["ab", "bc"]  # "ba" of "ab" is known, "c" is empty
     assert found.train == (train[0] + new[0], train[1] + new[1])
     assert found.teacher is Teacher.model
-    assert said == ["Student: 3 pairs, and 2 from the ensemble"]
+    assert said == ["Student: 3 pairs, and 2 from the teacher"]
     assert found.temperature == 1
     alone = taught_texts(data, Teacher(), [], said.append)
     assert alone.train[0][3:] == ["ba"]
@@ -128,10 +128,38 @@ def test_a_student_is_the_result(tmp_path, monkeypatch):
         train_translator(*given, tmp_path / "out", RECIPE)
 
 
+@pytest.mark.slow
+def test_a_larger_model_is_the_teacher(tmp_path):
+    table, more = tmp_path / "table.tsv", tmp_path / "more"
+    table.write_text("ab\tba\nba\tab\nbb\tbb\naa\taa\n" * 2)
+    more.write_text("abab\nbab\n")
+    large = Recipe(units=6, epochs=1, batch_size=4)
+    teacher = train_translator([table], [table], tmp_path / "large", large)
+    small, said, found = replace(large, units=4), [], []
+    for _ in range(2):  # the second time, all has been trained
+        found += [
+            train_translator(
+                *([table], [table], tmp_path / "small", small),
+                *((), said.append, None, [more], tmp_path / "large"),
+            )
+        ]
+    written = {*zip(["abab", "bab"], teacher(["abab", "bab"]), strict=True)}
+    count = len([text for _, text in written if text])
+    (line,) = [x for x in said if x.startswith("Student: ")]
+    assert int(line.split()[4]) >= count
+    assert found[0].model.count_params() < teacher.model.count_params()
+    assert found[0](["ab"]) == found[1](["ab"])
+    other = replace(small, lowercase=True)
+    with pytest.raises(ValueError, match=r"`teacher` must .* another source"):
+        train_translator(
+            [table], [table], tmp_path / "o", other, teacher=tmp_path / "large"
+        )
+
+
 def test_what_distills_nothing_is_refused(tmp_path):
     table = tmp_path / "table.tsv"
     table.write_text("ab\tba\n")
-    with pytest.raises(ValueError, match=r"`unlabeled` is .* Set `distill`"):
+    with pytest.raises(ValueError, match=r"`unlabeled` needs .* one of them"):
         train_translator(
             [table],
             [table],
