@@ -17,7 +17,8 @@ from keras_attention.recipe.options import NOTE
 from keras_attention.recipe.options import Recipe
 from keras_attention.recipe.report import write_report
 from keras_attention.recipe.texts import TrainingTexts
-from keras_attention.resume import resumable_fit
+from keras_attention.resume.fit import remove_training
+from keras_attention.resume.fit import resumable_fit
 from keras_attention.search import BeamSearch
 from keras_attention.search import GreedySearch
 from keras_attention.training import MODES
@@ -90,7 +91,7 @@ def train_one(
         report(f"Resuming the training in {work}")
     work.mkdir(parents=True, exist_ok=True)
     _fit(model, recipe, data, greedy, work, callbacks, finish, report)
-    shutil.rmtree(work)
+    remove_training(work)
     return translator
 
 

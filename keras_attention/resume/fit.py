@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from keras_attention.resume.identity import identify
 
 FILE = "training.state"
 # Files of trainings of this program, but of those that failed. A training
-# leaves nothing in its folder, so nothing else tells that there was one.
+# leaves nothing in its folder, so nothing else tells that there was one; if its
+# result is saved elsewhere, `remove_training` lets the folder be used again.
 _used = set()
 
 
@@ -157,6 +159,16 @@ def resumable_fit(
         raise
     finally:
         owned.release()
+
+
+def remove_training(folder: Path):
+    """Remove the folder of a training whose result is saved elsewhere.
+
+    Args:
+        folder: The folder of `resumable_fit`. The program can use it again.
+    """
+    shutil.rmtree(folder)
+    _used.discard(folder.resolve() / FILE)
 
 
 def _check(folder, save_freq):

@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import shutil
 import sys
 import tomllib
 import warnings
@@ -441,4 +442,7 @@ def test_an_ended_training_warns_of_its_texts_once(tmp_path):
         train_translator(*given)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        train_translator(*given)
+    shutil.rmtree(given[2])  # what is removed can be trained again
+    with pytest.warns(UserWarning, match="are also in the training set"):
         train_translator(*given)
