@@ -17,8 +17,9 @@ weights, an ONNX file, the learning curves, and the attention of ten words.
 This command trains three models for each of the fifteen languages, and combines
 the models of each language in an `Ensemble`. It writes a table after each
 training. If it is interrupted, run the same command again to resume it.
-`--attention` selects another mechanism, such as `forward`. The example needs
-the extras `text`, `evaluation`, `plots`, `litert` and `onnx`.
+`--attention` selects another mechanism, such as `forward`; the trainings of a
+language take several mechanisms in turn. The example needs the extras `text`,
+`evaluation`, `plots`, `litert` and `onnx`.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import json
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import helpers.quiet  # noqa: F401
@@ -173,7 +175,7 @@ def main(
     download: bool = False,
     output: str | Path = "outputs",
     seed: int = 0,
-    attention: str = "additive",
+    attention: Sequence[str] = ("additive",),
 ) -> dict[str, list[dict]]:
     """Train and test on some languages, with some seeds.
 
@@ -185,7 +187,7 @@ def main(
         download: Whether to fetch the words that are missing.
         output: Folder of all files, in a folder `pronounce`.
         seed: The first seed.
-        attention: One of `ATTENTIONS`.
+        attention: Some of `ATTENTIONS`, which the trainings take in turn.
 
     Returns:
         For each language the results of each seed, and those of all of them
@@ -206,12 +208,12 @@ def main(
 
     for one in chosen:
         files, trained = g2p2020.find(Path(data), one), []
-        name = one if attention == "additive" else f"{one}_{attention}"
+        name = "_".join([one, *(x for x in attention if x != "additive")])
         for number in range(seed, seed + seeds):
             recipe = Recipe(
                 target_tokenizer="symbol",
                 normalization=FORMS.get(one, "nfc"),
-                attention=attention,
+                attention=attention[(number - seed) % len(attention)],
                 seed=number,
                 **(QUICK if quick else {}),
             )
@@ -233,7 +235,9 @@ if __name__ == "__main__":
         help="code of a language, or all (default: hun)",
     )
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--attention", choices=ATTENTIONS, default="additive")
+    parser.add_argument(
+        "--attention", nargs="+", choices=ATTENTIONS, default=["additive"]
+    )
     parser.add_argument("--download", action="store_true")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", default="outputs", metavar="DIR")

@@ -61,9 +61,11 @@ def test_tests_each_once_and_all_together(tmp_path, capsys, monkeypatch):
     ensemble = Translator.load(folder / "kor_0_to_1")
     assert type(ensemble.model).__name__ == "Ensemble"
     assert pronounce.main(quick=True, seeds=2, **options) == again
-    pronounce.main(quick=True, attention="hard", **options)
-    other = Translator.load(folder / "kor_hard_0").model
-    assert type(other.readout).__name__ == "HardAttention"
+    kinds = {"seeds": 2, "attention": ["hard", "additive"]}
+    pronounce.main(quick=True, **kinds, **options)
+    found = [Translator.load(folder / f"kor_hard_{i}").model for i in (0, 1)]
+    found = [type(x.readout).__name__ == "HardAttention" for x in found]
+    assert found == [True, False]
 
 
 @pytest.mark.thorough
