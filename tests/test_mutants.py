@@ -28,3 +28,6 @@ def test_the_mirror_test_is_asked_first():
     first, *others = mutants.tests_for(path)
     assert first == mutants.ROOT / "tests" / "search" / "test_beam.py"
     assert mutants.ROOT / "tests" / "models" / "test_smoke.py" in others
+    path = mutants.PACKAGE / "export" / "tensor_tokenizer.py"
+    known = mutants.ROOT / "tests" / "text" / "test_forms.py"
+    assert known in mutants.tests_for(path)

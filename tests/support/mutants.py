@@ -5,10 +5,10 @@
 A mutant is the package with one change: another operator, number, returned
 value, condition or flag. The same seed draws the same mutants of the same code,
 from 40 files. Of each tier those tests run that concern the changed file: its
-mirror test, its room, tests that import from it, the mirror tests of files
-that import its names, and those that do what users do. The first test that
-fails catches the mutant; so does a run that takes too long. What the default
-tier does not catch, the slow tests and then the thorough ones may.
+mirror test, its room, tests that import it or its names, the mirror tests of
+files that import its names, and those that do what users do. The first test
+that fails catches the mutant; so does a run that takes too long. What the
+default tier does not catch, the slow tests and then the thorough ones may.
 
 A hundred take about an hour of one core in the default tier alone.
 """
@@ -170,7 +170,12 @@ def tests_for(path: Path) -> list:
     room = [x for x in every if x.parent == folder]
     smoke = [x for x in every if x.name == "test_smoke.py"]
     module = ".".join([PACKAGE.name, *inside.with_suffix("").parts])
-    near = [x for x in every if f"from {module} import" in x.read_text()]
+    near = [
+        x
+        for x in every
+        if f"from {module} import" in (text := x.read_text(encoding="utf-8"))
+        or (names and imports.search(text))
+    ]
     found = dict.fromkeys([mirror, *room, *near, *users, *smoke])
     return [x for x in found if x.exists()]
 
