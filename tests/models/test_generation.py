@@ -17,9 +17,12 @@ from tiers import some
 from keras_attention import AbstractModel
 from keras_attention import AbstractSearch
 from keras_attention import BeamSearch
+from keras_attention import Ensemble
 from keras_attention import GreedySearch
+from keras_attention import LanguageModel
 from keras_attention import RequiredPhrases
 from keras_attention import Sampling
+from keras_attention import ShallowFusion
 from keras_attention.layers import embeddings
 from keras_attention.models import generation
 from keras_attention.models.generation import Programs
@@ -333,6 +336,19 @@ def test_sizes_are_few_and_none_is_seen(table, pads):
     found = table.generate(GREEDY, source, prefix)
     assert table.traced[0][1:] == ((6, 12 if pads else 9), (6, 8))
     assert_same(found, table.search(source, GREEDY, prefix))
+
+
+@pytest.mark.filterwarnings("ignore:.*destroy the mask information")
+def test_models_say_whether_sources_may_be_padded(model):
+    conv = keras.layers.Conv1D(6, 3, padding="same")
+    reads = make_model(encoder=conv, bridge=None)
+    texts = LanguageModel(WORDS, 4, keras.layers.GRUCell(3))
+    for kind in (model, texts, Ensemble([model] * 2)):
+        assert kind.pads_freely
+        assert ShallowFusion(kind, texts, 0.3).pads_freely
+    for kind in (reads, Ensemble([model, reads])):
+        assert not kind.pads_freely
+        assert not ShallowFusion(kind, texts, 0.3).pads_freely
 
 
 @pytest.mark.usefixtures("each_shape")

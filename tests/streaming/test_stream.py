@@ -201,6 +201,21 @@ def test_a_chunk_before_the_next_stop_is_kept(models):
     assert stream.state.mask.shape[1] == 3  # with the stop a chunk of 4
 
 
+def test_few_sizes_are_kept(models):
+    """Each of them is a program where XLA compiles."""
+    model, sizes = models["layer norm, unfed, both kinds"], []
+    _, attention = model.decoder.cell.attentions
+    with changed(attention.aligner.score_bias, -1e9):
+        stream = model.stream(2)
+        for n in range(10):
+            assert stream.push(SOURCE[1:2, n : n + 1]) == [[]]
+            sizes.append(stream.state.mask.shape[1])
+        stream.end()
+    assert sizes == [1, 2, 3, 4, 6, 6, 8, 8, 12, 12]
+    assert stream.finished == [True]
+    assert stream.state.mask.shape[1] == 1
+
+
 def test_large_parts_are_read_in_small_ones(models):
     program = models["lstm"].stream()._program
     for size in (0, 1, 63, 64, 200):
