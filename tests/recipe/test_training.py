@@ -371,11 +371,27 @@ def test_numbers_of_numpy_are_written_as_numbers():
     )
 
 
+COUNTS = {  # of numbers in the weights, which files of trainings hold
+    "additive": 2404,
+    "general": 2400,
+    "location_aware": 2480,
+    "coverage": 2412,
+    "entmax15": 2404,
+    "sparsemax": 2404,
+    "monotonic": 2405,
+    "forward": 2404,
+    "chunkwise": 2473,
+    "hard": 2193,
+    "hard_monotonic": 2212,
+}
+
+
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_every_mechanism_fits(attention):
     recipe = Recipe(units=4, layers=2, attention=attention, order="bahdanau")
     model = make_model(recipe, 7, 9)
     assert model.decoder.cell.order == "bahdanau"
+    assert model.count_params() == COUNTS[attention]
     ids = np.array([[2, 5, 6, 3], [2, 4, 3, 0]])
     assert model((ids, ids[:, :3])).shape == (2, 3, 9)
 
