@@ -36,6 +36,14 @@ class TestKernelAttention(AttentionContract):
         far = self.run(layer, query + 20_000, value, key=value + 20_000)
         np.testing.assert_allclose(far[1], near[1], atol=1e-6)
 
+    def test_the_bandwidth_is_not_rounded_to_half_precision(self):
+        """Its logarithm lies between two numbers of float16, 8 and 8.0078."""
+        layer = self.layer(bandwidth=2993, dtype="mixed_float16")
+        x = 1000 * np.arange(12.0)[None, :, None]
+        want = np.exp(-((x[0, :, 0] / 2993) ** 2) / 2)
+        got = to_numpy(self.run(layer, x[:, :1], x)[1])[0, 0]
+        np.testing.assert_allclose(got, want / want.sum(), atol=3e-4)
+
     @pytest.mark.parametrize("learn", [True, False])
     def test_training_may_change_the_bandwidth(self, learn):
         layer = self.layer(learn_bandwidth=learn)

@@ -12,6 +12,7 @@ from tiers import some
 from keras_attention import LayerNormLSTMCell
 from keras_attention import RecurrentEncoder
 from keras_attention.export.recurrent import exportable_recurrence
+from keras_attention.export.recurrent import exportable_steps
 
 B, T, D, U = 3, 5, 4, 6
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 1, 0, 1, 0]], bool)
@@ -59,11 +60,14 @@ def draw(*shape):
     return np.random.default_rng(0).normal(size=shape).astype("float32")
 
 
-def check_same(layer, mask=None, **options):
+REAL = draw(B, T, D) > 0
+
+
+def check_same(layer, mask=None, context=exportable_recurrence, **options):
     keras.utils.set_random_seed(1)  # a normalized vector may be tiny
     x = draw(B, T, D)
     wanted = keras.tree.flatten(layer(x, mask=mask, **options))
-    with exportable_recurrence(layer):
+    with context(layer):
         given = keras.tree.flatten(layer(x, mask=mask, **options))
     for x, y in zip(wanted, given, strict=True):
         np.testing.assert_allclose(x, y, atol=1e-6)
@@ -109,6 +113,12 @@ def test_without_states_and_with_initial_ones():
     check_same(layers.GRU(U), MASK)
     states = [draw(B, U), -draw(B, U)]
     check_same(layers.LSTM(U, return_state=True), initial_state=states)
+
+
+def test_layers_of_steps_get_their_masks():
+    for layer, mask in ((layers.Dense(U), MASK), (layers.Softmax(), REAL)):
+        each = layers.TimeDistributed(layer)
+        check_same(each, mask, context=exportable_steps)
 
 
 def test_unrolled_layers_and_our_encoder():

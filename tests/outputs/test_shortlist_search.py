@@ -119,7 +119,6 @@ def test_the_softmax_is_over_the_listed_words(tied):
         np.testing.assert_allclose(score[0], wanted, atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_beams_find_the_best_of_all_texts():
     """With as many beams as texts, against every text of two words."""
@@ -169,7 +168,6 @@ def test_rows_do_not_depend_on_their_neighbours(name):
 # Prefixes.
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("without_graphs")
 def test_words_of_a_prefix_come_and_are_listed_in_their_row_only():
     nothing = Shortlist(np.zeros((WORDS, 1), int), [])
@@ -188,7 +186,7 @@ def test_required_words_come_and_are_listed_in_their_row_only():
     nothing = Shortlist(np.zeros((WORDS, 1), int), [])
     phrases = np.array([[[8, 5], [4, 0]], [[7, 0], [0, 0]], [[0, 0], [0, 0]]])
     search = RequiredPhrases(BeamSearch(9, 2, max_length=5), phrases)
-    model = make_model()
+    model = make_model(lexical=True)
     found = model.generate(SOURCE, search, shortlist=nothing)
     for row, words in zip(
         to_numpy(found)[0], ([4, 5, 8], [7], []), strict=True
