@@ -27,15 +27,15 @@ def make_loss(power):
 
 
 class Power(keras.losses.Loss):
-    def __init__(self, power):
+    def __init__(self, power, step=1):
         super().__init__()
-        self.power = power
+        self.power, self.step = power, step
 
     def call(self, a, b):
         return keras.ops.mean((a - b) ** self.power)
 
     def get_config(self):
-        return {"power": self.power}
+        return dict([("power", self.power), ("unit", 1)][:: self.step])
 
 
 class Steady(keras.optimizers.schedules.LearningRateSchedule):
@@ -144,10 +144,11 @@ def test_what_has_the_same_name_is_told_apart(tmp_path, first, other, part):
     ("first", "other"),
     [
         ({"loss": make_loss(2)}, {"loss": make_loss(4)}),
+        ({"loss": Power(2)}, {"loss": Power(2, step=-1)}),  # of names
         ({}, {"callbacks": [keras.callbacks.TerminateOnNaN()]}),
     ],
 )
-def test_code_and_callbacks_may_change(tmp_path, first, other):
+def test_code_order_and_callbacks_may_change(tmp_path, first, other):
     stop(tmp_path, **first)
     assert fit(tmp_path, **other).epoch == [0, 1]
 
