@@ -314,10 +314,10 @@ def _file(word: str) -> Path | None:
 
 
 def _count(word: str) -> int:
-    number = int(word) if word.isdecimal() and len(word) < 11 else 0
+    number = float(word) if word.isdecimal() else 0  # inf for many digits
     if not 0 < number < 2**31:
         raise argparse.ArgumentTypeError(f"must be a positive integer: {word}")
-    return number
+    return int(number)
 
 
 def _some_of(known: Sequence[str]) -> Callable[[str], list[str]]:

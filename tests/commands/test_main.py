@@ -36,6 +36,8 @@ def test_an_error_is_a_line_and_not_a_trace(tmp_path):
         ["translate", ".", "--sing"],
         ["translate", ".", "--batch-size", "0"],
         ["translate", ".", "--batch-size", "1e3"],
+        ["translate", ".", "--batch-size", str(2**31)],
+        ["translate", ".", "--batch-size", "9" * 5000],
         ["score", ".", "--metrics", "bleu,mer"],
     ],
 )
