@@ -232,7 +232,7 @@ def progress(unit: str) -> Iterator[Callable[[int], None]]:
     def write():
         rate = count / max(time.monotonic() - began, 1e-9)
         text = f"\r{count} {unit}, {rate:.0f} per second "
-        print(text, end="", file=sys.stderr, flush=True)
+        print(text, end="", file=sys.stderr)
 
     def show(number):
         nonlocal shown, count

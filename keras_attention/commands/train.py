@@ -62,7 +62,7 @@ class Report(keras.callbacks.Callback):
             count, steps = batch + 1, self.params["steps"]
             done = "#" * (WIDTH * count // steps)
             bar = f"[{done:{WIDTH}}] {count} of {steps}" * (count < steps)
-            print(f"\r\x1b[K{bar}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{bar}", end="", file=sys.stderr)
 
     def _estimate(self, batch):
         """Print the estimated time per epoch, after some batches of the first.

@@ -394,7 +394,7 @@ class PairCounts:
         self.candidates = candidates
         self._pairs = np.zeros(0, "int64")  # sorted, each once
         self._sums = np.zeros(0)
-        self._waiting, self._held = [], 0
+        self._waiting = []
 
     def add(self, source: np.ndarray, target: np.ndarray, weights: np.ndarray):
         """Add the attention of a batch. Id 0 is padding on both sides.
@@ -408,13 +408,12 @@ class PairCounts:
         real = (source != 0) & (target != 0) & (weights > 0)
         pairs = source.astype("int64") * self.target_size + target
         self._waiting.append((pairs[real], weights[real].astype("float64")))
-        self._held += np.count_nonzero(real)
-        if self._held > HELD:
+        if sum(len(sums) for _, sums in self._waiting) > HELD:
             self._merge()
 
     def _merge(self):
         parts = [(self._pairs, self._sums), *self._waiting]
-        self._waiting, self._held = [], 0
+        self._waiting = []
         pairs = np.concatenate([pairs for pairs, _ in parts])
         sums = np.concatenate([sums for _, sums in parts])
         self._pairs, places = np.unique(pairs, return_inverse=True)
