@@ -45,16 +45,14 @@ def _content(tensor):
     copy = type(tensor)()
     copy.CopyFrom(tensor)
     copy.ClearField("name")
-    return copy.SerializeToString(deterministic=True)
+    return copy.SerializeToString()
 
 
 def _key(node):
     """Return a key that is equal for equal nodes; `None` for loops."""
     if graphs_of(node):
         return None
-    attributes = sorted(
-        x.SerializeToString(deterministic=True) for x in node.attribute
-    )
+    attributes = sorted(x.SerializeToString() for x in node.attribute)
     return (
         *(node.domain, node.op_type, *node.input),
         *(len(node.output), *attributes),
