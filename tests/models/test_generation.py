@@ -33,6 +33,8 @@ from keras_attention.search import follow_path
 WORDS = 20
 BACKEND = keras.backend.backend()
 GREEDY = GreedySearch(max_length=5)
+START = np.array([2, 0, 0, 0, 0])  # before the words of a text
+NEVER = 1e9 * np.isin(range(WORDS), [0, 2])  # no words
 
 
 @pytest.fixture(scope="module")
@@ -403,6 +405,10 @@ def test_it_goes_on_with_the_variables_of_today(change):
     assert_same(found, plain(model, source, GREEDY))
     assert np.abs(to_numpy(found)[1] - before[1]).max() > 0.01
     assert model.version == version + 1
+    words = to_numpy(found)[0][:, 0]
+    logits = model((source, np.pad(words, ((0, 0), (1, 0)))[:, :-1] + START))
+    best = np.argmax(ops.convert_to_numpy(logits) - NEVER, axis=-1)
+    np.testing.assert_array_equal(np.where(words, best, 0), words)
 
 
 @pytest.mark.filterwarnings("ignore:.*destroy the mask information")
