@@ -100,12 +100,13 @@ class TestGradientOfCrossentropy:
 
         check_gradients(slope, [self.drawn(classes)])
 
-    @pytest.mark.slow
     @pytest.mark.tensorflow
     @pytest.mark.skipif(
         keras.backend.backend() != "tensorflow", reason="TensorFlow"
     )
-    @pytest.mark.parametrize("jit_compile", [False, True])
+    @pytest.mark.parametrize(
+        "jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)]
+    )
     def test_in_graphs_of_unknown_lengths(self, jit_compile):
         x, total = self.drawn(WIDE), self.total(0.1)
         signature = [BACKEND.TensorSpec((None, None, WIDE), "float64")]
