@@ -131,7 +131,7 @@ class StateBridge(AbstractKernelLayer):
         shapes = []
         for parts in self._directions(states_shape):
             kept = parts[:1] if self.mode == "sum" else parts
-            size = self.units or sum(part[-1] for part in kept)
+            size = self.units or sum(units for _, units in kept)
             shapes.append((parts[0][0], size))
         return shapes
 
