@@ -1,5 +1,6 @@
 """Distillation: a student of an ensemble, and the texts it learns from."""
 
+import shutil
 from dataclasses import replace
 
 import keras
@@ -28,7 +29,7 @@ pytestmark = [
         "in every epoch",
     )
 ]
-RECIPE = Recipe(units=4, epochs=2, batch_size=4, members=2, distill=True)
+RECIPE = Recipe(units=4, epochs=2, batch_size=8, members=2, distill=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,6 +95,9 @@ def test_a_student_is_the_result(tmp_path, monkeypatch):
         train_translator(
             *given, tmp_path / "out", RECIPE, [Stop()], unlabeled=[more]
         )
+    members = tmp_path / "again.members"  # the student alone is trained again
+    shutil.copytree(tmp_path / "out.members", members)
+    shutil.rmtree(members / "student.training")
     found = [
         train_translator(
             *given, tmp_path / name, RECIPE, (), said.append, unlabeled=[more]

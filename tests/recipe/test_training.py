@@ -38,7 +38,7 @@ pytestmark = [
         "in every epoch",
     )
 ]
-SMALL = {"units": 8, "epochs": 3, "batch_size": 8}
+SMALL = {"units": 8, "epochs": 2, "batch_size": 8}
 
 
 def write_table(folder, count=16, tagged=False):
@@ -118,7 +118,7 @@ def test_a_stopped_training_goes_on(trained):
     folder, files, recipe, whole = trained
     again = folder.with_name("again")
     with pytest.raises(KeyboardInterrupt):
-        train_translator(*files, again, recipe, [Stop(2)])
+        train_translator(*files, again, recipe, [Stop(1)])
     assert not again.exists()
     translator = train_translator(*files, again, recipe)
     for one, other in zip(
@@ -160,7 +160,7 @@ def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "keras_attention.recipe.training.ValidationScores", Judge
     )
-    recipe, said = Recipe(metric="wer", **SMALL), []
+    recipe, said = Recipe(metric="wer", **SMALL | {"epochs": 3}), []
     found = train_translator(*files, tmp_path / "out", recipe, (), said.append)
     for one, other in zip(found.model.get_weights(), weights[1], strict=True):
         np.testing.assert_array_equal(one, other)
@@ -416,7 +416,7 @@ def test_members_are_trained_one_by_one_and_joined(tmp_path):
     recipe = Recipe(target_tokenizer="symbol", members=2, seed=3, **SMALL)
     folder, said = tmp_path / "out", []
     with pytest.raises(KeyboardInterrupt):
-        train_translator(*files, folder, recipe, [StopAt(4)])
+        train_translator(*files, folder, recipe, [StopAt(3)])
     assert not folder.exists()
     found = train_translator(*files, folder, recipe, (), said.append)
     assert isinstance(found.model, Ensemble)
