@@ -110,7 +110,7 @@ def write_answer(response, in_rows: bool) -> dict:
     """Turn a PredictResponse into content for JSON."""
     columns = {
         name: as_json(tf.make_ndarray(proto), name.endswith("_bytes"))
-        for name, proto in response.outputs.items()
+        for name, proto in sorted(response.outputs.items())
     }
     (first, *more) = columns.values()
     if not in_rows:
