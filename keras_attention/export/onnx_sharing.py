@@ -1,5 +1,6 @@
 """Merge equal operations of a graph of ONNX."""
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -80,3 +81,16 @@ def graphs_of(node: Any) -> list:
         node: A node of ONNX.
     """
     return [x.g for x in node.attribute if x.HasField("g")]
+
+
+def domains_of(nodes: Iterable[Any]) -> set[str]:
+    """Return the domains of nodes and of the nodes inside them.
+
+    Args:
+        nodes: Nodes of ONNX.
+    """
+    found = set()
+    for node in nodes:
+        inside = (domains_of(graph.node) for graph in graphs_of(node))
+        found.update([node.domain], *inside)
+    return found

@@ -18,6 +18,7 @@ from keras_attention.export.onnx_strings import SYMBOL
 from keras_attention.export.onnx_strings import OnnxStrings
 from keras_attention.export.onnx_strings import strings
 from keras_attention.export.tensor_unicode import SURROGATES
+from keras_attention.export.tensor_unicode import read_unicode
 from keras_attention.steps.patterns import spelled
 from keras_attention.steps.primitives import PAD
 from keras_attention.steps.primitives import REPLACEMENT
@@ -222,13 +223,26 @@ class NormalizeForm(AbstractOnnxForm):
     """`Normalize` in ONNX, which lowercases characters without context."""
 
     def read(self, add, value):
-        form, letters = self.step.form, value.letters
+        form, letters, changing = self.step.form, value.letters, set()
+
+        def normalized(letters):
+            if form == "identity":
+                return letters
+            return add.normalized(letters, form)
+
+        def apart(letters):
+            return normalized(OnnxText(add, add.joined(letters)).letters)
+
+        if form != "identity":
+            *_, codes = read_unicode(form.upper(), form.endswith("c"))
+            changing = {*map(chr, codes)}
         if not self.step.lowercase or form.startswith("nfk"):
-            letters = add.normalized(letters, form)
+            letters = add.changed(letters, changing, normalized)
         if self.step.lowercase:  # else compatible letters are capitals still
-            letters = add.mapped(letters, _lower_letters())
-            letters = OnnxText(add, add.joined(letters)).letters
-            letters = add.normalized(letters, form)
+            lower = _lower_letters()
+            letters = add.mapped(letters, lower)
+            several = {x for x in lower.values() if len(x) > 1}
+            letters = add.changed(letters, changing | several, apart)
         return OnnxText(add, letters=letters)
 
 

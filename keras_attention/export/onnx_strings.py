@@ -1,5 +1,7 @@
 """String operations in ONNX that reproduce those of `text/`."""
 
+from collections.abc import Callable
+from collections.abc import Collection
 from itertools import zip_longest
 from typing import Any
 
@@ -66,6 +68,7 @@ class OnnxStrings:
 
     def __init__(self, prefix: str = "text"):
         self.nodes = []
+        self.count = 0  # of all nodes, also inside others
         self.prefix = prefix
         self.onnx = require("onnx", "onnx", "export_onnx_text")
         self.int64 = self.onnx.TensorProto.INT64
@@ -93,8 +96,9 @@ class OnnxStrings:
         inputs = [
             x if isinstance(x, str) else self._constant(x) for x in inputs
         ]
-        names = [f"{self.prefix}_{len(self.nodes)}_{i}" for i in range(outputs)]
+        names = [f"{self.prefix}_{self.count}_{i}" for i in range(outputs)]
         names = names if name is None else [name]
+        self.count += 1
         domain = DOMAINS.get(kind, "")
         node = self.onnx.helper.make_node(
             kind, inputs, names, domain=domain, **attributes
@@ -249,6 +253,44 @@ class OnnxStrings:
         body = self.onnx.parser.parse_graph(JOIN.replace("EMPTY", empty))
         return self("Squeeze", self("Loop", LONGEST, True, x, body=body), [1])
 
+    def changed(
+        self, x: str, letters: Collection[str], change: Callable
+    ) -> str:
+        """Change texts only if one of some letters is in them.
+
+        Nodes take time even if they change nothing, and most texts have none of
+        the letters.
+
+        Args:
+            x: Strings `(B, T)`, padded with `""`.
+            letters: The strings without which `change` does nothing.
+            change: Function from `x` to strings `(B, T')` that adds nodes.
+
+        Returns:
+            Strings `(B, T)` or `(B, T')`.
+        """
+        if not letters:
+            return x
+        found = self.look_up(x, dict.fromkeys(sorted(letters), 1), 0)
+        found = self("Concat", self("Reshape", found, [-1]), [0], axis=0)
+        found = self("Greater", self("ReduceMax", found, keepdims=0), 0)
+        branches = {}
+        for name, run in (
+            ("then_branch", change),
+            ("else_branch", lambda x: self("Identity", x)),
+        ):
+            outside, self.nodes = self.nodes, []
+            result = run(x)
+            kind = self.onnx.TensorProto.STRING
+            result = self.onnx.helper.make_tensor_value_info(
+                result, kind, [None, None]
+            )
+            branches[name] = self.onnx.helper.make_graph(
+                self.nodes, name, [], [result]
+            )
+            self.nodes = outside
+        return self("If", found, **branches)
+
     def mapped(self, letters: str, table: dict[str, str]) -> str:
         """Replace strings that are in a table, in any shape."""
         if not table:
@@ -281,13 +323,11 @@ class OnnxStrings:
 
         Args:
             letters: `(B, T)`, padded with `""`.
-            normalization: The form, as in a tokenizer.
+            normalization: The form, as in a tokenizer, except `"identity"`.
 
         Returns:
             `(B, T')`.
         """
-        if normalization == "identity":
-            return letters
         form = normalization.upper()
         composes = form.endswith("C")
         parts, marks, pairs, _ = read_unicode(form, composes)

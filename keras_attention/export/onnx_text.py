@@ -23,6 +23,7 @@ from keras_attention.export.onnx import AXES
 from keras_attention.export.onnx import QUANTIZATIONS
 from keras_attention.export.onnx import convert_to_onnx
 from keras_attention.export.onnx import write_onnx
+from keras_attention.export.onnx_sharing import domains_of
 from keras_attention.export.onnx_steps import OnnxText
 from keras_attention.export.onnx_steps import read
 from keras_attention.export.onnx_steps import write_ids
@@ -123,7 +124,7 @@ def export_onnx_text(
         if name.endswith("_tokens"):
             _add_tokens(after, name, tokenizers, copies)
     nodes = [*before.nodes, *after.nodes]
-    extensions = EXTENSIONS in {node.domain for node in nodes}
+    extensions = EXTENSIONS in domains_of(nodes)
     if extensions:
         require("onnxruntime_extensions", "onnx_text", asked)
     with replaced_file(path, ".onnx") as draft:
@@ -161,7 +162,7 @@ def _with_text(content, before, after, outputs):
     onnx = require("onnx", "onnx", "export_onnx_text")
     content = onnx.version_converter.convert_version(content, OPSETS[""])
     known = {x.domain for x in content.opset_import}
-    for domain in sorted({x.domain for x in (*before, *after)} - known):
+    for domain in sorted(domains_of((*before, *after)) - known):
         opset = onnx.helper.make_opsetid(domain, OPSETS[domain])
         content.opset_import.append(opset)
     graph, types = content.graph, onnx.TensorProto

@@ -31,7 +31,8 @@ def normalizer(form: str):
         graph contains it and its tables only once.
     """
     composes = form.endswith("C")
-    parts, marks, pairs, pattern = read_unicode(form, composes)
+    parts, marks, pairs, codes = read_unicode(form, composes)
+    pattern = f"(?s).*[{ranges(codes)}].*"
     ends = itertools.accumulate(map(len, parts.values()))
     ends = dict(zip(parts, ends, strict=True))
     flat = [ord(x) for part in parts.values() for x in part]
@@ -94,7 +95,7 @@ def read_unicode(form: str, composes: bool) -> tuple:
         parts: The decomposition of each character.
         marks: The combining class of each mark.
         pairs: The composition of two characters; each pair is one number.
-        pattern: An RE2 pattern for texts that may change.
+        codes: The characters without which a text does not change, ascending.
     """
     letters = [chr(c) for c in CHARACTERS if c not in SURROGATES]
     parts = {ord(x): unicodedata.normalize(form[:-1] + "D", x) for x in letters}
@@ -113,7 +114,7 @@ def read_unicode(form: str, composes: bool) -> tuple:
             pairs[ord(first) * SHIFT + ord(last)] = ord(x)
     unstable = {ord(x) for x in letters if unicodedata.normalize(form, x) != x}
     codes = sorted({*unstable, *marks, *(pair % SHIFT for pair in pairs)})
-    return parts, marks, pairs, f"(?s).*[{ranges(codes)}].*"
+    return parts, marks, pairs, codes
 
 
 def ranges(codes: Iterable[int]) -> str:

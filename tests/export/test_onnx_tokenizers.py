@@ -177,8 +177,16 @@ def test_letters_are_lowered_one_by_one(form, tmp_path):
     found = NormalizeForm(step).read(add, OnnxText(add, "text")).text
     names = [value(x, TensorProto.STRING, [None]) for x in ("text", found)]
     save(add, tmp_path / "x.onnx", *names)
-    (answer,) = run_alone(tmp_path / "x.onnx", [texts])
-    assert answer[0].tolist() == [*map(step.read, texts)]
+    batches = [texts, *([x] for x in ("DIE", "D\u0130E", "\u0130", "E\u0301"))]
+    answers = run_alone(tmp_path / "x.onnx", batches)
+    for batch, (answer,) in zip(batches, answers, strict=True):
+        assert answer.tolist() == [*map(step.read, batch)]
+
+
+def test_a_letter_becomes_two_in_lower_case(tmp_path):
+    tokenizer = CharacterTokenizer(["i", "\u0307", "a"], lowercase=True)
+    batches = [["\u0130A"], ["IA"]]
+    check_reading(tokenizer, tmp_path / "x.onnx", batches, None, False)
 
 
 class Syllables(AbstractTokenizer):
