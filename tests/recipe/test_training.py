@@ -95,6 +95,10 @@ def test_the_folder_is_a_translator_and_says_how_it_was_made(trained):
     assert isinstance(loaded.search, BeamSearch)
     search = loaded.search.beam_size, loaded.search.length_penalty
     assert search == (recipe.beam_size, 1.0)
+    longest = max(
+        loaded.target_tokenizer.count(read_texts(files[0], recipe)[1])
+    )
+    assert loaded.search.max_length == longest * 3 // 2
     text = (folder / NOTE).read_text(encoding="utf-8")
     found = tomllib.loads(text)
     assert Recipe(**{**found, "columns": tuple(found["columns"])}) == recipe
@@ -146,7 +150,7 @@ def test_what_is_trained_is_not_trained_again(trained, monkeypatch):
 @pytest.mark.slow
 def test_the_best_epoch_is_kept(tmp_path, monkeypatch):
     """By a metric of which smaller is better, and 1 the best epoch."""
-    files = write_table(tmp_path), write_table(tmp_path, 8)
+    files = write_table(tmp_path, 8), write_table(tmp_path, 7)
     weights = []
 
     class Judge(keras.callbacks.Callback):
@@ -223,12 +227,12 @@ def test_long_pairs_are_left_out_aloud(tmp_path):
     files = write_table(tmp_path), write_table(tmp_path, 8)
     with files[0][0].open("a") as file:
         file.write(f"{'z' * 300}\ta\tX\n")
-    said = []
+    short, said = Recipe(**SMALL | {"epochs": 1}), []
     with pytest.warns(
         UserWarning, match="more than 50 .* pairs: 1. .* line 17"
     ):
         found = train_translator(
-            *files, tmp_path / "out", Recipe(**SMALL), (), said.append
+            *files, tmp_path / "out", short, (), said.append
         )
     assert "z" not in found.source_tokenizer.vocabulary
     assert said[0].endswith(": 16 pairs, at most 9 tokens per side")
