@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import tree
 
@@ -14,6 +15,14 @@ from keras_attention.backend.base import run_with_states
 
 def _on_cpu():
     return not tf.config.list_logical_devices("GPU")
+
+
+def _ids_of_any_size(tensor):
+    if tensor is None:
+        return None
+    spec = tf.TensorSpec.from_tensor(tf.convert_to_tensor(tensor))
+    is_ids = spec.dtype.is_integer and spec.shape.rank == 2
+    return tf.TensorSpec((None, None), spec.dtype) if is_ids else spec
 
 
 def _forgotten(gradient):
@@ -142,8 +151,17 @@ class TensorFlowBackend(AbstractBackend):
             jit_compile=jit_compile,
         )
 
+        known = set()
+
         def call(*arguments, states=seeds):
-            return traced(arguments, [state.value for state in states])
+            states = [state.value for state in states]
+            ranks = tuple(np.ndim(x) for x in tree.flatten(arguments))
+            if not jit_compile and ranks not in known:
+                known.add(ranks)
+                # Once for all batches; else two more sizes are traced each.
+                specs = tree.map_structure(_ids_of_any_size, arguments)
+                traced.get_concrete_function(specs, states)
+            return traced(arguments, states)
 
         return call
 

@@ -167,10 +167,11 @@ class Table:
 
         def step(tokens, state):
             found = ops.take(self.log_probs, tokens, axis=0)
-            shape = (*ops.shape(tokens), source.shape[1])
+            shape = (*ops.shape(tokens), ops.shape(source)[1])
             return found, state, ops.ones(shape)
 
-        return search(step, (), source.shape[0], prefix=prefix, **options)
+        rows = ops.shape(source)[0]
+        return search(step, (), rows, prefix=prefix, **options)
 
     def generate(self, search, source=SOURCE, prefix=None):
         source = ops.convert_to_tensor(source)
@@ -310,6 +311,16 @@ def test_a_subclass_has_its_options_as_numbers(table):
 # At which sizes they run.
 
 
+@pytest.mark.tensorflow
+def test_ids_of_any_size_are_traced_once(table):
+    """And once more with a prefix."""
+    for rows, length in ((2, 7), (2, 4), (1, 9)):
+        source = draw(rows, length)
+        table.generate(GREEDY, source)
+        table.generate(GREEDY, source, draw(rows, length))
+    assert len(table.traced) == 2
+
+
 @pytest.fixture
 def each_shape(monkeypatch):
     """As where XLA compiles, at the cost of none."""
@@ -334,7 +345,7 @@ def test_what_is_padded_is_cut_again(model, rows, length):
 def test_sizes_are_few_and_none_is_seen(table, pads):
     """Sources keep their length for an encoder that reads padding."""
     source, prefix = (ops.convert_to_tensor(draw(5, n)) for n in (9, 3))
-    table.pads_freely = pads
+    table.pads_freely, table.uses_xla = pads, True
     found = table.generate(GREEDY, source, prefix)
     assert table.traced[0][1:] == ((6, 12 if pads else 9), (6, 8))
     assert_same(found, table.search(source, GREEDY, prefix))
