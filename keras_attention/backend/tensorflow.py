@@ -157,10 +157,10 @@ class TensorFlowBackend(AbstractBackend):
             states = [state.value for state in states]
             ranks = tuple(np.ndim(x) for x in tree.flatten(arguments))
             if not jit_compile and ranks not in known:
-                known.add(ranks)
                 # Once for all batches; else two more sizes are traced each.
                 specs = tree.map_structure(_ids_of_any_size, arguments)
                 traced.get_concrete_function(specs, states)
+                known.add(ranks)
             return traced(arguments, states)
 
         return call
