@@ -17,12 +17,24 @@ def _on_cpu():
     return not tf.config.list_logical_devices("GPU")
 
 
-def _ids_of_any_size(tensor):
+def _spec(tensor):
     if tensor is None:
         return None
-    spec = tf.TensorSpec.from_tensor(tf.convert_to_tensor(tensor))
-    is_ids = spec.dtype.is_integer and spec.shape.rank == 2
-    return tf.TensorSpec((None, None), spec.dtype) if is_ids else spec
+    return tf.TensorSpec.from_tensor(tf.convert_to_tensor(tensor))
+
+
+def _are_ids(specs):
+    """Return whether there is neither a state nor a feature of a fixed size."""
+    batches = [
+        x for x in tree.flatten(specs) if x is not None and x.shape.rank > 1
+    ]
+    return all(x.dtype.is_integer for x in batches)
+
+
+def _of_any_size(spec):
+    if spec is None or spec.shape.rank < 2:
+        return spec
+    return tf.TensorSpec([None] * spec.shape.rank, spec.dtype)
 
 
 def _forgotten(gradient):
@@ -158,8 +170,10 @@ class TensorFlowBackend(AbstractBackend):
             ranks = tuple(np.ndim(x) for x in tree.flatten(arguments))
             if not jit_compile and ranks not in known:
                 # Once for all batches; else two more sizes are traced each.
-                specs = tree.map_structure(_ids_of_any_size, arguments)
-                traced.get_concrete_function(specs, states)
+                specs = tree.map_structure(_spec, arguments)
+                if _are_ids(specs):
+                    specs = tree.map_structure(_of_any_size, specs)
+                    traced.get_concrete_function(specs, states)
                 known.add(ranks)
             return traced(arguments, states)
 
