@@ -5,6 +5,8 @@ import pytest
 from samples import to_numpy
 from seq2seqs import built_model
 from seq2seqs import small_model
+from tiers import SLOW
+from tiers import some
 
 from keras_attention import CharacterTokenizer
 from keras_attention import GreedySearch
@@ -63,12 +65,16 @@ def test_a_tokenizer_may_be_given_that_has_the_old_entries_first():
 
 @pytest.mark.parametrize(
     "pair",
-    [
-        (["abf"], ["fga"]),
-        (["abf", "g"], None),
-        (None, ["fg"]),
-        (None, LETTERS.extended(["fg"])),
-    ],
+    some(
+        [
+            ((["abf"], ["fga"]),),
+            ((None, LETTERS.extended(["fg"])),),
+            ((["abf", "g"], None),),
+            ((None, ["fg"]),),
+        ],
+        2,
+        SLOW,
+    ),
 )
 def test_a_model_that_copies_has_the_entries_of_both_sides(pair):
     model = small_model(copying=True)
