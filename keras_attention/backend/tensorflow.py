@@ -17,24 +17,17 @@ def _on_cpu():
     return not tf.config.list_logical_devices("GPU")
 
 
-def _spec(tensor):
+def _of_any_size(tensor):
+    """Return a type for ids of any shape; vectors keep their own."""
     if tensor is None:
         return None
-    return tf.TensorSpec.from_tensor(tf.convert_to_tensor(tensor))
+    tensor = tf.convert_to_tensor(tensor)
+    shape = tensor.shape if tensor.ndim < 2 else [None] * tensor.ndim
+    return tf.TensorSpec(shape, tensor.dtype)
 
 
-def _are_ids(specs):
-    """Return whether there is neither a state nor a feature of a fixed size."""
-    batches = [
-        x for x in tree.flatten(specs) if x is not None and x.shape.rank > 1
-    ]
-    return all(x.dtype.is_integer for x in batches)
-
-
-def _of_any_size(spec):
-    if spec is None or spec.shape.rank < 2:
-        return spec
-    return tf.TensorSpec([None] * spec.shape.rank, spec.dtype)
+def _is_ids(spec):
+    return spec is None or spec.shape.rank < 2 or spec.dtype.is_integer
 
 
 def _forgotten(gradient):
@@ -162,17 +155,16 @@ class TensorFlowBackend(AbstractBackend):
             reduce_retracing=True,
             jit_compile=jit_compile,
         )
-
-        known = set()
+        known = set()  # ranks of arguments
 
         def call(*arguments, states=seeds):
             states = [state.value for state in states]
             ranks = tuple(np.ndim(x) for x in tree.flatten(arguments))
-            if not jit_compile and ranks not in known:
+            if ranks not in known and not jit_compile:
                 # Once for all batches; else two more sizes are traced each.
-                specs = tree.map_structure(_spec, arguments)
-                if _are_ids(specs):
-                    specs = tree.map_structure(_of_any_size, specs)
+                # States and features may have a size that is fixed.
+                specs = tree.map_structure(_of_any_size, arguments)
+                if all(map(_is_ids, tree.flatten(specs))):
                     traced.get_concrete_function(specs, states)
                 known.add(ranks)
             return traced(arguments, states)

@@ -226,15 +226,13 @@ class NormalizeForm(AbstractOnnxForm):
         form, letters, changing = self.step.form, value.letters, set()
 
         def normalized(letters):
-            if form == "identity":
-                return letters
             return add.normalized(letters, form)
 
         def apart(letters):
             return normalized(OnnxText(add, add.joined(letters)).letters)
 
         if form != "identity":
-            *_, codes = read_unicode(form.upper(), form.endswith("c"))
+            *_, codes = read_unicode(form.upper())
             changing = {*map(chr, codes)}
         if not self.step.lowercase or form.startswith("nfk"):
             letters = add.changed(letters, changing, normalized)

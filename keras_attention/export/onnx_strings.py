@@ -323,14 +323,16 @@ class OnnxStrings:
 
         Args:
             letters: `(B, T)`, padded with `""`.
-            normalization: The form, as in a tokenizer, except `"identity"`.
+            normalization: The form, as in a tokenizer.
 
         Returns:
             `(B, T')`.
         """
+        if normalization == "identity":
+            return letters
         form = normalization.upper()
         composes = form.endswith("C")
-        parts, marks, pairs, _ = read_unicode(form, composes)
+        parts, marks, pairs, _ = read_unicode(form)
         count = self("Shape", letters, end=1)
         edge = self("Expand", strings(""), self("Concat", count, [1], axis=0))
         letters = self("Concat", letters, edge, axis=1)  # behind each row

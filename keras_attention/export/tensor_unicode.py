@@ -31,7 +31,7 @@ def normalizer(form: str):
         graph contains it and its tables only once.
     """
     composes = form.endswith("C")
-    parts, marks, pairs, codes = read_unicode(form, composes)
+    parts, marks, pairs, codes = read_unicode(form)
     pattern = f"(?s).*[{ranges(codes)}].*"
     ends = itertools.accumulate(map(len, parts.values()))
     ends = dict(zip(parts, ends, strict=True))
@@ -88,7 +88,7 @@ def _table(content, dtype=tf.int32):
 
 
 @lru_cache
-def read_unicode(form: str, composes: bool) -> tuple:
+def read_unicode(form: str) -> tuple:
     """Return the tables of a normalization form.
 
     Returns:
@@ -97,6 +97,7 @@ def read_unicode(form: str, composes: bool) -> tuple:
         pairs: The composition of two characters; each pair is one number.
         codes: The characters without which a text does not change, ascending.
     """
+    composes = form.endswith("C")
     letters = [chr(c) for c in CHARACTERS if c not in SURROGATES]
     parts = {ord(x): unicodedata.normalize(form[:-1] + "D", x) for x in letters}
     parts = {

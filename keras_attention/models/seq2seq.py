@@ -410,10 +410,12 @@ class Seq2Seq(AbstractConfigured, AbstractModel):
         asked = self._source(output, source, encoded)
         prepared = output.prepare(asked._replace(search=search, prefix=prefix))
         states = cell.initial_state(memory, states, beams=beams)
-        for state in output.first_state(prepared, beams):
-            # A graph may not see how many beams an output's own state has.
-            rest = ops.shape(state)[2:]
-            states = [*states, ops.reshape(state, (-1, beams, *rest))]
+        # A graph may not see how many beams an output's own state has.
+        own = [
+            ops.reshape(x, (-1, beams, *ops.shape(x)[2:]))
+            for x in output.first_state(prepared, beams)
+        ]
+        states = [*states, *own]
         ids, prepared = output.ids(prepared), (memory, prepared)
         return Begun(prepared, states, mask, ids)
 

@@ -31,6 +31,7 @@ FIRST = [  # each option of each kind; the others are slow
     ("GRU", True, True, True),
     ("GRU", False, False, False),
     ("cell", True, False, True),
+    ("cell", False, False, False),
     ("both", True, True, False),
     ("both", False, False, False),
     ("both GRU", True, False, False),
